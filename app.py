@@ -1,0 +1,9 @@
+"""The server: `streamlit run app.py`. Every route answers with a policy that keeps pages from loading anything remote."""
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from pages.parts.headers import SecurityHeaders
+
+# A literal call: Streamlit finds the app by reading this file, and the frame must not lie in a pages folder beside it.
+app = st.App("pages/parts/frame.py", middleware=[Middleware(SecurityHeaders)])

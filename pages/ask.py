@@ -1,0 +1,131 @@
+"""Ask: the conversation on the left, what the map learned on the right."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts import answers, map_panel, route, state
+from pages.parts.consent import consent
+from pages.parts.html import draw, words
+from pages.parts.series import series
+from peek_core.workspace import NeedsConsent, RunView
+
+SHOWN = 8
+"""Runs drawn whole; older ones by their question, to open."""
+
+w = state.workspace()
+dataset = state.dataset_id()
+
+
+def ask(text: str) -> None:
+    """Queue a question and point the address at it."""
+    if not dataset:
+        return
+    try:
+        state.attempt_raw(lambda: st.query_params.update({state.RUN: w.ask(dataset, text)}))
+    except NeedsConsent:
+        st.session_state["_waiting"] = text
+    st.rerun()
+
+
+def conversation(runs: tuple[RunView, ...]) -> None:
+    """Ended runs, drawn in full runs of the page only."""
+    assert dataset is not None
+    ended = [r for r in runs if r.phase in ("learning", "done")]
+    focus = state.run_id()
+    shown = ended[-SHOWN:]
+    shown = [r for r in ended[:-SHOWN] if r.id == focus] + shown
+    older = [r for r in ended if r not in shown]
+    if older:
+        with st.expander(f"{len(older)} earlier questions", key="earlier"):
+            for r in older:
+                if st.button(words(r.question[:90]), key=f"show-{r.id}", type="tertiary"):
+                    st.query_params[state.RUN] = r.id
+                    st.rerun()
+    if not runs:
+        draw(
+            '<div class="pk-note">No question yet. Ask about counts, shares, averages, trends; say how the data is meant '
+            "(“rows with status test don’t count”) and it is kept.</div>"
+        )
+    for n, view in enumerate(shown):
+        answers.question(view, first=n == 0)
+        answers.answered(view, last=view.id == runs[-1].id, ask=ask)
+
+
+def at_work(known: tuple[tuple[str, str], ...]) -> None:
+    """What is being worked on or waits; refreshes itself, and the whole page once something has ended."""
+    assert dataset is not None
+    runs = [w.run(id) for id in w.active_runs(dataset)]
+    if tuple((r.id, r.phase) for r in runs if r.phase != "learning") != known:
+        st.rerun()
+    for view in runs:
+        if view.phase != "learning":
+            answers.question(view, first=False)
+            answers.live(view, w.events(view.id))
+
+
+def learning(run: str) -> None:
+    """The stages of the map's update; the whole page follows when it is done."""
+    view = w.run(run)
+    if not view.active:
+        st.rerun()
+    map_panel.stages(view, w.events(run))
+
+
+def draw_page() -> None:
+    assert dataset is not None
+    runs = tuple(r for r in w.runs(dataset, limit=60))
+    busy = tuple((r.id, r.phase) for r in runs if r.phase in ("queued", "working"))
+    ended = [r for r in runs if r.phase in ("learning", "done")]
+    talk, learned = st.columns([0.64, 0.36], gap="large")
+    with talk:
+        conversation(runs)
+        if busy:
+            st.fragment(at_work, run_every=0.5, key="at-work")(busy)
+    with learned:
+        last = ended[-1] if ended else None
+        map_panel.panel(
+            dataset,
+            last,
+            w.events(last.id) if last else (),
+            bool(busy),
+            lambda run: st.fragment(learning, run_every=0.5, key="learning")(run),
+        )
+
+
+def stop() -> None:
+    assert dataset is not None
+    for run in w.active_runs(dataset):
+        w.cancel(run)
+
+
+def bottom(active: bool) -> None:
+    with st.bottom:
+        left, right = st.columns([0.64, 0.36], gap="large", vertical_alignment="center")
+        with left, st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            text = st.chat_input(f"Ask about {w.dataset(dataset).title}", key="question")
+            if active:
+                st.button("Stop", icon=":material/stop_circle:", key="stop", shortcut="Escape", on_click=stop)
+        with right, st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            series(dataset)
+            if st.button(
+                "New conversation",
+                key="fresh",
+                type="tertiary",
+                icon=":material/add_comment:",
+                help="Follow-ups no longer look back beyond this point.",
+            ):
+                w.new_conversation(dataset)
+                st.toast("Follow-ups start afresh")
+        if text:
+            ask(text)
+
+
+if dataset is None:
+    route.no_dataset()
+else:
+    waiting = st.session_state.get("_waiting")
+    if waiting:
+        consent(dataset, waiting, ask)
+    draw_page()
+    bottom(bool(w.active_runs(dataset)))

@@ -1,0 +1,132 @@
+"""Data: what is there, a sample to start with, and how to bring a file."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+import streamlit as st
+
+from pages.parts import route, state
+from pages.parts.html import draw, esc, tag
+from pages.parts.loading import load_with_progress
+from peek_core.samples import NAMES, sample
+from peek_core.values.dataset import Dataset
+
+w = state.workspace()
+
+
+def open_dataset(id: str, page: str = "ask") -> None:
+    state.choose(id)
+    st.session_state["_go"] = page
+
+
+def bring() -> None:
+    """Upload, or a path on the server."""
+    draw('<div class="pk-cap">Bring a file</div>')
+    file = st.file_uploader("CSV, TSV or XLSX", type=["csv", "tsv", "txt", "xlsx"], key="upload")
+    path = st.text_input("or a path on this machine, for large files", key="path", placeholder="/data/export.csv")
+    title = st.text_input("Name of the dataset", key="title", placeholder="taken from the file")
+    if st.button("Load", type="primary", key="load", disabled=not (file or path.strip())):
+        if file is not None:
+            target = w.shelf.upload_path(Path(file.name).suffix)
+            target.write_bytes(file.getbuffer())
+            try:
+                made = load_with_progress(target, title.strip() or Path(file.name).stem, keep=True)
+            finally:
+                shutil.rmtree(target.parent, ignore_errors=True)
+        else:
+            source = Path(path.strip()).expanduser()
+            made = load_with_progress(source, title.strip() or source.stem, keep=False)
+        if made is not None:
+            state.choose(made.id)
+            route.go("load_report", dataset=made.id)
+        st.rerun()
+
+
+def samples() -> None:
+    for name in NAMES:
+        corpus = sample(name)
+        with st.container(border=True, gap="xsmall"):
+            draw(
+                f'<div class="pk-row"><b>{esc(corpus.title)}</b>{tag("sample", "line")}</div>'
+                f'<div class="pk-small pk-muted">{esc(corpus.description)} {len(corpus.questions)} questions with known '
+                "answers come with it.</div>"
+            )
+            if st.button("Open the sample", key=f"sample-{name}", type="secondary" if w.datasets() else "primary"):
+                with st.spinner("Making the sample and reading it, about three seconds"):
+                    made = w.load_sample(name)
+                state.choose(made.id)
+                route.go("ask", dataset=made.id)
+
+
+@st.dialog("Rename dataset")
+def rename(held: Dataset) -> None:
+    title = st.text_input("Name", held.title, key="rename-title")
+    if st.button("Rename", type="primary", key="rename-do") and state.attempt(lambda: w.rename(held.id, title)):
+        st.rerun()
+
+
+@st.dialog("Delete dataset")
+def delete(held: Dataset) -> None:
+    runs = len(w.runs(held.id, limit=10_000))
+    draw(
+        f"<b>{esc(held.title)}</b>: rows, {runs:,} questions with their answers, the context map and every stored "
+        "request are erased. This can't be undone."
+    )
+    if st.button("Delete it all", type="primary", key="delete-do") and state.attempt(lambda: w.forget(held.id)):
+        st.rerun()
+
+
+def line(held: Dataset) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"row-{held.id}"):
+        report, current = w.report(held.id), w.map(held.id)
+        asked = w.runs(held.id, limit=10_000)
+        when = datetime.fromtimestamp(held.created).strftime("%d %b %Y")
+        draw(
+            f'<b>{esc(held.title)}</b><div class="pk-small pk-muted">{report.rows:,} rows, loaded {esc(when)}; '
+            f"{len(asked):,} questions, {len(current.items)} map items, {len(current.active)} definitions</div>",
+            width="stretch",
+        )
+        st.button("Ask", key=f"open-{held.id}", on_click=open_dataset, args=(held.id,))
+        act = st.menu_button(
+            "",
+            ["Load report", "Rename", "Delete"],
+            icon=":material/more_horiz:",
+            key=f"menu-{held.id}",
+            type="tertiary",
+        )
+    if act == "Rename":
+        rename(held)
+    elif act == "Delete":
+        delete(held)
+    elif act == "Load report":
+        open_dataset(held.id, "load_report")
+        st.rerun()
+
+
+go = st.session_state.pop("_go", None)
+if go:
+    route.go(go, dataset=st.session_state.get(state.DATASET, ""))
+known = w.datasets()
+if not known:
+    draw(
+        '<div class="pk-a" style="padding:12px 0 4px">Ask one dataset again and again.</div>'
+        '<div class="pk-note">Bring an export that returns every week: feedback, tickets, reviews. Ask in plain '
+        "language; what is learned about the data is kept in a small map that you can read, correct and freeze. "
+        "Nothing leaves this machine unless you set up a model endpoint on the Settings page.</div>"
+    )
+left, right = st.columns([0.56, 0.44], gap="large")
+with left:
+    if known:
+        draw('<div class="pk-sec"><span>Datasets</span><span></span></div>')
+        with st.container(gap="xsmall"):
+            for held in known:
+                line(held)
+    else:
+        samples()
+with right:
+    bring()
+    if known and not any(d.options.get("sample") for d in known):
+        samples()

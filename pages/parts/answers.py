@@ -1,0 +1,298 @@
+"""Drawing a question and its answer, live or stored: the answer first, then what a doubter asks.
+
+Owns: the order of an answer's parts and the marks at its numbers. Refuses to know: how a run is started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from pages.parts import charts, route, state
+from pages.parts.html import draw, esc, tag, words
+from peek_core.values.events import Event
+from peek_core.values.trajectory import Answer, SqlRecord, Step, Table
+from peek_core.workspace import RunView
+
+STATES = {
+    "running": "",
+    "answered": "ok",
+    "partly": "warn",
+    "no_answer": "line",
+    "failed": "bad",
+    "cancelled": "line",
+    "out_of_budget": "warn",
+    "interrupted": "warn",
+}
+
+
+def marked(text: str, figures: Sequence[Mapping[str, Any]], run: str) -> str:
+    """The answer's text with a mark at each number: which result holds it, or that none does."""
+    out, at = [], 0
+    for f in figures:
+        out.append(esc(text[at : f["start"]]))
+        number = esc(text[f["start"] : f["end"]])
+        if f["result"] is None:
+            out.append(f'<span class="pk-fig loose" title="equals no result cell of this question">{number}</span>')
+        elif f["result"] == 0:
+            out.append(number)
+        else:
+            out.append(
+                f'<a class="pk-fig" href="#result-{esc(run)}" title="in result {f["result"]}">{number}'
+                f"<sup>{f['result']}</sup></a>"
+            )
+        at = f["end"]
+    return "".join(out) + esc(text[at:])
+
+
+def question(view: RunView, first: bool) -> None:
+    draw(f'<div class="pk-q{" first" if first else ""}" id="q-{esc(view.id)}">{esc(view.question)}</div>')
+
+
+def answered(view: RunView, last: bool, ask: Any) -> None:
+    """A run that has ended."""
+    answer = view.trajectory.answer if view.trajectory else None
+    good = view.status in ("answered", "partly")
+    if good and answer is not None:
+        draw(f'<div class="pk-a">{marked(answer.text, view.summary.get("figures", []), view.id)}</div>')
+    else:
+        word = view.status.replace("_", " ")
+        draw(
+            f'<div class="pk-row">{tag(word, STATES.get(view.status, ""))}'
+            f"<span>{esc(answer.text if answer else view.reason)}</span></div>"
+        )
+    notes(view, answer)
+    if good and answer is not None and answer.table is not None:
+        result(view, answer, answer.table)
+    steps(view.id, view.trajectory.steps if view.trajectory else ())
+    if last and answer is not None:
+        offers(view, answer, ask)
+    foot(view)
+
+
+def notes(view: RunView, answer: Answer | None) -> None:
+    """Which rows counted, what was assumed, which map items were relied on."""
+    lines = []
+    touched = view.summary.get("definitions", [])
+    if touched:
+        said = "; ".join(
+            f"{d['name']}" + (f", {d['rows_moved']:,} rows left out" if d.get("rows_moved") else "") for d in touched
+        )
+        without = view.summary.get("without_definitions")
+        lines.append(f"<b>With definitions</b>: {esc(said)}." + (f" {esc(without)} without them." if without else ""))
+    if answer is not None and view.status in ("answered", "partly"):
+        lines += [esc(n) for n in answer.notes]
+    if answer is not None and answer.items_used:
+        ids = ", ".join(f'<span class="pk-id">{esc(i)}</span>' for i in answer.items_used)
+        lines.append(f"Map items used: {ids}.")
+    loose = [f["text"] for f in view.summary.get("figures", []) if f["result"] is None]
+    if loose:
+        lines.append(f"{tag('check', 'warn')} {esc(', '.join(loose))} equals no result cell of this question.")
+    if lines:
+        draw(f'<div class="pk-note" id="result-{esc(view.id)}">' + "<br>".join(lines) + "</div>")
+
+
+def result(view: RunView, answer: Answer, table: Table) -> None:
+    """Chart, table, SQL. One cell needs neither chart nor table of its own."""
+    single = len(table.rows) == 1 and len(table.columns) == 1
+    figure = charts.of_table(table)
+    count = "–" if table.row_count is None else f"{table.row_count:,}"
+    names = (["Chart"] if figure else []) + [f"Result, {count} row{'s' * (table.row_count != 1)}", "SQL"]
+    if single:
+        names = ["SQL"]
+    places = dict(zip(names, st.tabs(names), strict=True))
+    for name, place in places.items():
+        with place:
+            if name == "Chart" and figure:
+                charts.show(figure[0], f"chart-{view.id}", figure[1])
+            elif name == "SQL":
+                st.code(answer.sql or "-- no single query stands behind this answer", language="sql", wrap_lines=True)
+            else:
+                grid(view, answer, table)
+            if name != "Chart" and answer.sql:
+                download(view, answer.sql, f"{name[:3]}-{view.id}")
+
+
+def grid(view: RunView, answer: Answer, table: Table) -> None:
+    frame = pd.DataFrame([list(r) for r in table.rows], columns=list(table.columns))
+    shown = len(table.rows)
+    st.dataframe(
+        frame,
+        hide_index=True,
+        height="content" if shown <= 12 else 420,
+        alt=f"Result of: {view.question}",
+        key=f"grid-{view.id}",
+    )
+    if table.row_count != shown:
+        total = "more" if table.row_count is None else f"{table.row_count:,}"
+        draw(f'<span class="pk-small pk-muted">first {shown:,} of {total} rows; the download has them all</span>')
+
+
+def download(view: RunView, sql: str, key: str) -> None:
+    """The whole result, run again when the button is pressed."""
+
+    def make() -> bytes:
+        w = state.workspace()
+        target: Path = w.shelf.upload_path(".csv")
+        try:
+            w.export_csv(view.dataset, sql, target)
+            return target.read_bytes()
+        finally:
+            target.unlink(missing_ok=True)
+            target.parent.rmdir()
+
+    st.download_button(
+        "Download as CSV",
+        make,
+        f"peek-{view.id}.csv",
+        "text/csv",
+        key=f"csv-{key}",
+        type="tertiary",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def steps(run: str, done: Sequence[Step]) -> None:
+    """Past steps, folded; the title is the finding."""
+    for step in done:
+        with st.expander(title_of(step), type="step", icon=":material/error:" if step.error else ":material/check:"):
+            st.code(step.code or step.reply or "(nothing)", language="python", wrap_lines=True)
+            for q in step.queries:
+                draw(f'<div class="pk-step">{esc(query_line(q))}</div>')
+            if step.error:
+                st.code(step.error, language=None, wrap_lines=True)
+            elif step.stdout:
+                st.code(step.stdout[:3_000], language=None, wrap_lines=True)
+
+
+def query_line(q: SqlRecord) -> str:
+    kind = "Look-up" if q.look_up else "Query"
+    if q.error:
+        return f"{kind} {q.id} failed: {q.error[:200]}"
+    rows = "–" if q.table is None or q.table.row_count is None else f"{q.table.row_count:,}"
+    return f"{kind} {q.id}: {rows} rows, {1000 * q.seconds:,.0f} ms"
+
+
+def title_of(step: Step) -> str:
+    """One line for a folded step."""
+    if step.queries:
+        q = step.queries[-1]
+        said = " ".join(q.sql.replace("/* look-up */", "").split())[:70]
+        rows = (
+            "failed"
+            if q.error
+            else "–"
+            if q.table is None or q.table.row_count is None
+            else f"{q.table.row_count:,} rows"
+        )
+        title = f"{'Look-up' if q.look_up else 'Query'}: {said}; {rows}, {1000 * sum(x.seconds for x in step.queries):,.0f} ms"
+    elif "FINAL" in step.code:
+        title = f"Answer given in turn {step.n}" if not step.error else f"Answer refused in turn {step.n}"
+    else:
+        title = f"Turn {step.n}" + (": no cell in the reply" if not step.code else "")
+    return words(title)
+
+
+def offers(view: RunView, answer: Answer, ask: Any) -> None:
+    """Whole questions to go on with; a click asks."""
+    questions = [*answer.suggestions, *answer.follow_ups][:4]
+    if questions:
+        chosen = st.pills(
+            "Did you mean" if answer.suggestions else "Go on with",
+            range(len(questions)),
+            format_func=lambda i: words(questions[i][:90]),
+            key=f"offer-{view.id}",
+            label_visibility="visible" if answer.suggestions else "collapsed",
+        )
+        if chosen is not None:
+            ask(questions[chosen])
+
+
+def foot(view: RunView) -> None:
+    summary, usage = view.summary, view.summary.get("usage") or {}
+    turns = len(view.trajectory.steps) if view.trajectory else 0
+    tokens = usage.get("input")
+    said = (
+        f"{tokens:,} tokens in"
+        if tokens is not None
+        else f"about {usage['estimated_input']:,} tokens (estimate)"
+        if usage.get("estimated_input")
+        else "tokens –"
+    )
+    took = f", {view.ended - view.created:.1f} s" if view.ended else ""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"foot-{view.id}"):
+        up = view.feedback == "helpful"
+        st.button(
+            "Helpful",
+            type="tertiary",
+            key=f"up-{view.id}",
+            on_click=_rate,
+            args=(view.id, None if up else "helpful"),
+            icon=":material/thumb_up:" if not up else ":material/check:",
+        )
+        down = view.feedback == "not_helpful"
+        st.button(
+            "Not helpful",
+            type="tertiary",
+            key=f"down-{view.id}",
+            on_click=_rate,
+            args=(view.id, None if down else "not_helpful"),
+            icon=":material/thumb_down:" if not down else ":material/check:",
+        )
+        if st.button("Explain", type="tertiary", key=f"explain-{view.id}", icon=":material/account_tree:"):
+            route.go("explain", dataset=view.dataset, run=view.id)
+        draw(
+            f'<span class="pk-muted pk-small">{esc(view.analyst)}; {turns} turns, {summary.get("look_ups", 0)} look-ups, '
+            f"{esc(said)}{esc(took)}, cost –</span>",
+            width="content",
+        )
+
+
+def _rate(run: str, value: str | None) -> None:
+    state.attempt(lambda: state.workspace().rate(run, value))
+
+
+def live(view: RunView, events: Sequence[Event]) -> None:
+    """A run that is being worked on, from its events."""
+    if view.phase == "queued":
+        draw('<div class="pk-step">Waiting for its turn: two questions are worked on at a time.</div>')
+        return
+    turn = max((e.body.get("turn", 0) for e in events), default=0)
+    for e in events:
+        if e.name == "step":
+            queries = e.body.get("queries", [])
+            title = (
+                "; ".join(" ".join(q["sql"].replace("/* look-up */", "").split())[:70] for q in queries) or "cell run"
+            )
+            with st.expander(
+                words(f"Turn {e.body['n']}: {title}"),
+                type="step",
+                icon=":material/error:" if e.body.get("error") else ":material/check:",
+            ):
+                st.code(e.body.get("code") or "(no cell)", language="python", wrap_lines=True)
+                if e.body.get("error"):
+                    st.code(str(e.body["error"])[:2_000], language=None, wrap_lines=True)
+    current = [e for e in events if e.body.get("turn") == turn and e.name in ("cell", "sql", "sub_call", "shown")]
+    done = {e.body["n"] for e in events if e.name == "step"}
+    if turn in done:
+        return
+    for e in current:
+        if e.name == "cell":
+            st.code(e.body["code"], language="python", wrap_lines=True)
+        elif e.name == "sql":
+            rows = (
+                "failed" if e.body["error"] else "–" if e.body["row_count"] is None else f"{e.body['row_count']:,} rows"
+            )
+            draw(
+                f'<div class="pk-step">{"Look-up" if e.body["look_up"] else "Query"} {esc(e.body["id"])}: {esc(rows)}, '
+                f"{1000 * e.body['seconds']:,.0f} ms</div>"
+            )
+        elif e.name == "sub_call":
+            draw(f'<div class="pk-step">{e.body["answered"]} of {e.body["asked"]} sub-calls answered</div>')
+    waiting = "waiting for the model" if not current else "running"
+    draw(f'<div class="pk-step">Turn {turn or 1}: {waiting}</div>')

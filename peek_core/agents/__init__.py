@@ -1,0 +1,1 @@
+"""Agents: the REPL agent that answers a question by writing and running cells."""

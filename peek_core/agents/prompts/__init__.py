@@ -1,0 +1,8 @@
+"""Prompt texts of the REPL agent, as files beside this one."""
+
+from importlib.resources import files
+
+
+def prompt(name: str) -> str:
+    """The text of `<name>.txt`."""
+    return files(__name__).joinpath(f"{name}.txt").read_text("utf-8")

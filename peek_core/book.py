@@ -1,0 +1,44 @@
+"""A map's versions in the store, behind context_map's MapBook.
+
+Owns: version numbers and compare-and-set. Refuses to know: what an edit means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from peek_core.context_map.history import MapEvent
+from peek_core.context_map.map import ContextMap
+from peek_core.errors import Conflict, NotFound
+from peek_core.store.codec import dump, load
+from peek_core.store.sql_store import SqlStore
+
+
+class StoreBook:
+    """Implements MapBook for one (dataset, arm)."""
+
+    def __init__(self, store: SqlStore, dataset: str, arm: str) -> None:
+        self._store, self._dataset, self._arm = store, dataset, arm
+
+    def current(self) -> ContextMap:
+        return self.at(None)
+
+    def at(self, number: int | None) -> ContextMap:
+        """The map as of a version (None: the newest; 0: the empty one). Raises NotFound."""
+        body = None if number == 0 else self._store.map_body(self._dataset, self._arm, number)
+        if body is None:
+            if number:
+                raise NotFound(f"There is no map version {number}")
+            return ContextMap()
+        return load(ContextMap, body)
+
+    def commit(self, based_on: ContextMap, new: ContextMap, events: Sequence[MapEvent], *, run: str = "") -> ContextMap:
+        """Save `new` as the version after `based_on`; raises Conflict when another came first."""
+        now = self.current()
+        if now.version != based_on.version:
+            raise Conflict("The map was changed by somebody else meanwhile", next="Look at it and try again.")
+        saved = replace(new, version=based_on.version + 1)
+        author = events[0].author if events else "agent"
+        self._store.save_map(self._dataset, self._arm, saved.version, dump(saved), events, run, author)
+        return saved

@@ -1,0 +1,398 @@
+"""`peek …`: the same workspace without a browser.
+
+Owns: arguments, what is printed where, exit codes. Refuses to know: how anything is done. Results go to stdout,
+progress to stderr. Exit codes: 0 answered or done, 1 failed, cancelled or out of budget, 2 usage, 3 no answer,
+4 refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from peek_core import cli_text, settings
+from peek_core.comparison import Arms, Comparisons, played
+from peek_core.context_map.definitions import DefinitionState
+from peek_core.context_map.map import render
+from peek_core.errors import NotFound, PeekError, Refused
+from peek_core.samples import NAMES, sample
+from peek_core.values.canon import plain
+from peek_core.values.dataset import Dataset, LoadReport
+from peek_core.workspace import RunView, Workspace
+
+EXIT = {"answered": 0, "partly": 0, "no_answer": 3}
+MAP_ACTS = (
+    "accept",
+    "reject",
+    "off",
+    "pin",
+    "unpin",
+    "lock",
+    "unlock",
+    "freeze",
+    "thaw",
+    "edit",
+    "add",
+    "delete",
+    "score",
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    args = _parser().parse_args(argv)
+    try:
+        return int(args.do(args))
+    except PeekError as failure:
+        if args.json:
+            print(json.dumps({"error": failure.what, "where": failure.where, "next": failure.next}, ensure_ascii=False))
+        print(failure.sentence(), file=sys.stderr)
+        return 4 if isinstance(failure, Refused) else 1
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="peek", description="Question one dataset again and again.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, do: Callable[[argparse.Namespace], int], help: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=help, description=help)
+        made.add_argument("--json", action="store_true", help="print JSON on stdout")
+        made.add_argument(
+            "--data-dir", type=Path, metavar="DIR", help="where datasets and maps are kept (PEEK_DATA_DIR)"
+        )
+        made.set_defaults(do=do)
+        return made
+
+    load = command("load", _load, "Read files, each into a new dataset; one line a file.")
+    load.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    load.add_argument("--dataset", metavar="NAME", help="name of the new dataset (one file)")
+    command("datasets", _datasets, "List the datasets.")
+    ask = command("ask", _ask, "Ask a question and print the answer.")
+    ask.add_argument("dataset")
+    ask.add_argument("question")
+    ask.add_argument(
+        "--share",
+        choices=["schema_only", "aggregates", "sample_rows"],
+        help="what of this dataset may go to the model endpoint",
+    )
+    mapped = command("map", _map, "Print the context map, or change it.")
+    mapped.add_argument("dataset")
+    mapped.add_argument("act", nargs="?", choices=MAP_ACTS)
+    mapped.add_argument("id", nargs="?", help="item or definition; for `add` the section (cr, cu, dc, ps, rr)")
+    mapped.add_argument("text", nargs="?", help="new text for edit and add; the number for score")
+    mapped.add_argument("--evidence", metavar="SQL", help="query whose present result proves the text")
+    sql = command("sql", _sql, "Run one query on the dataset's curated view.")
+    sql.add_argument("dataset")
+    sql.add_argument("query")
+    sql.add_argument("--limit", type=int, default=100)
+    trace = command("trace", _trace, "Print EXPLAIN ANALYZE of every model request of a run.")
+    trace.add_argument("run")
+    demo = command("demo", _demo, "Play the sample's question series with and without the map.")
+    demo.add_argument("--questions", type=int, default=None, metavar="N", help="only the first N questions")
+    command("app", _app, "Open the app in a browser.")
+    return parser
+
+
+@contextlib.contextmanager
+def _open(args: argparse.Namespace) -> Iterator[Workspace]:
+    workspace = Workspace(settings.read(data_dir=args.data_dir))
+    try:
+        yield workspace
+    finally:
+        workspace.close()
+
+
+def _print(args: argparse.Namespace, data: Any, text: str) -> None:
+    print(json.dumps(plain(data), ensure_ascii=False) if args.json else text, flush=True)
+
+
+def _load(args: argparse.Namespace) -> int:
+    if args.dataset and len(args.files) > 1:
+        raise Refused("--dataset names one dataset, but several files were given", next="Load them one by one.")
+    worst = 0
+    with _open(args) as w:
+        for file in args.files:
+            try:
+                dataset = w.load(file, title=args.dataset, progress=_stage)
+            except Refused as failure:
+                print(f"{file.name}: {failure.sentence()}", file=sys.stderr)
+                _print(
+                    args,
+                    {"file": str(file), "error": failure.what, "where": failure.where, "next": failure.next},
+                    f"{file.name}: refused",
+                )
+                worst = 4
+                continue
+            report = w.report(dataset.id)
+            _print(args, load_data(dataset, report), cli_text.load_line(dataset, report))
+    return worst
+
+
+def load_data(dataset: Dataset, report: LoadReport) -> dict[str, Any]:
+    """One `peek load --json` line."""
+    tables = [
+        {
+            "name": t.name,
+            "rows": t.rows,
+            "rejects": t.rejects,
+            "encoding": t.encoding,
+            "dialect": t.dialect,
+            "header_rows": t.header_rows,
+            "repairs": list(t.repairs),
+            "assumptions": list(t.assumptions),
+            "columns": [
+                {"name": c.name, "label": c.label, "type": c.type, "nulls": c.nulls, "distinct": c.distinct}
+                for c in t.columns
+            ],
+        }
+        for t in report.tables
+    ]
+    return {"dataset": dataset.id, "version": dataset.version, "tables": tables, "doubts": plain(report.doubts)}
+
+
+def _stage(stage: str, done: float | None) -> None:
+    share = "" if done is None else f" {100 * done:.0f} %"
+    print(f"{stage}{share}", file=sys.stderr)
+
+
+def _datasets(args: argparse.Namespace) -> int:
+    with _open(args) as w:
+        rows = [
+            {
+                "dataset": d.id,
+                "title": d.title,
+                "version": d.version,
+                "rows": w.report(d.id).rows,
+                "created": d.created,
+                "questions": len(w.runs(d.id, limit=1_000)),
+            }
+            for d in w.datasets()
+        ]
+    _print(args, rows, cli_text.dataset_lines(rows))
+    return 0
+
+
+def _ask(args: argparse.Namespace) -> int:
+    with _open(args) as w:
+        dataset = w.dataset(args.dataset)
+        if args.share:
+            w.share(dataset.id, args.share)
+        run = w.ask(dataset.id, args.question)
+        try:
+            view = _follow(w, run)
+        except KeyboardInterrupt:
+            w.cancel(run)
+            view = w.wait(run, timeout_s=10)
+        _print(args, ask_data(w, view), cli_text.answer(view, w.map(dataset.id)))
+    return EXIT.get(view.status, 1)
+
+
+def _follow(w: Workspace, run: str) -> RunView:
+    """Print progress until the run has learned."""
+    seen = 0
+    while True:
+        view = w.wait(run, timeout_s=0.2)
+        for event in w.events(run, seen):
+            seen = event.seq
+            line = cli_text.progress(event)
+            if line:
+                print(line, file=sys.stderr)
+        if not view.active:
+            return view
+
+
+def ask_data(w: Workspace, view: RunView) -> dict[str, Any]:
+    """`peek ask --json`."""
+    t = view.trajectory
+    answer = t.answer if t else None
+    table = answer.table if answer and view.status in ("answered", "partly") else None
+    after = w.map(view.dataset, view.arm)
+    usage = view.summary.get("usage") or {}
+    events = w.store.map_events(view.dataset, view.arm, run=view.id)
+    edits = [
+        {
+            "op": e.name.upper(),
+            "id": e.item,
+            "section": json.loads(e.body).get("section"),
+            "text": json.loads(e.body).get("text"),
+        }
+        for e in events
+        if e.name in ("add", "replace", "delete", "evict")
+    ]
+    return {
+        "run": view.id,
+        "status": view.status,
+        "answer": answer.text if answer else view.reason or None,
+        "value": answer.value if answer else None,
+        "table": None
+        if table is None
+        else {"columns": table.columns, "rows": table.rows, "row_count": table.row_count},
+        "sql": [q.sql for q in t.queries] if t else [],
+        "iterations": len(t.steps) if t else 0,
+        "look_ups": t.look_ups if t else 0,
+        "usage": {k: usage.get(k) for k in ("input", "cached", "output", "calls")},
+        "cost": None,
+        "definitions": [{"id": d["id"], "rows_moved": d["rows_moved"]} for d in view.summary.get("definitions", [])],
+        "notes": list(answer.notes) if answer else [],
+        "suggestions": list(answer.suggestions) if answer else [],
+        "map": {"version_before": view.map_version, "version_after": after.version, "edits": edits},
+        "analyst": view.analyst,
+    }
+
+
+def _map(args: argparse.Namespace) -> int:
+    with _open(args) as w:
+        dataset = w.dataset(args.dataset)
+        if args.act:
+            _change_map(w, dataset.id, args)
+        current = w.map(dataset.id)
+        data = map_data(w, dataset)
+        _print(args, data, cli_text.map_text(current, data))
+    return 0
+
+
+def _change_map(w: Workspace, dataset: str, args: argparse.Namespace) -> None:
+    curator, act, id = w.curator(dataset), args.act, args.id
+    whole_map = act in ("freeze", "thaw") and id is None
+    if whole_map:
+        curator.freeze_map(act == "freeze")
+    elif id is None:
+        raise Refused(f"`{act}` needs the id of an item", next="`peek map DATASET` shows the ids.")
+    elif act in ("accept", "reject", "off"):
+        decisions: dict[str, DefinitionState] = {"accept": "on", "reject": "rejected", "off": "off"}
+        curator.decide(id, decisions[act])
+    elif act in ("pin", "lock", "freeze"):
+        curator.mark(id, act)
+    elif act in ("unpin", "unlock", "thaw"):
+        curator.mark(id, {"unpin": "pin", "unlock": "lock", "thaw": "freeze"}[act], on=False)
+    elif act == "delete":
+        curator.delete(id)
+    elif args.text is None:
+        raise Refused(f"`{act}` needs a text", next=f'peek map DATASET {act} {id} "…"')
+    elif act == "edit":
+        curator.edit(id, args.text, args.evidence)
+    elif act == "add":
+        curator.add(id, args.text, args.evidence)
+    else:
+        try:
+            curator.score(id, int(args.text))
+        except ValueError:
+            raise Refused(f"A score is a whole number, not {args.text!r}") from None
+
+
+def map_data(w: Workspace, dataset: Dataset) -> dict[str, Any]:
+    """`peek map --json`."""
+    current, dials = w.map(dataset.id), w.map_settings(dataset)
+    items = [
+        {
+            "id": i.id,
+            "kind": "prose",
+            "section": i.section.value,
+            "text": i.text,
+            "score": i.score,
+            "pinned": i.pinned,
+            "locked": i.locked,
+            "frozen": i.frozen,
+            "author": i.author,
+            "tokens": w.count_tokens(i.line()),
+            "evidence": i.evidence.sql if i.evidence else None,
+            "state": i.state,
+        }
+        for i in current.items
+    ]
+    items += [
+        {
+            "id": d.id,
+            "kind": d.kind,
+            "section": None,
+            "text": f"{d.name}: {d.rule}",
+            "score": None,
+            "pinned": None,
+            "locked": None,
+            "frozen": None,
+            "author": d.author,
+            "tokens": w.count_tokens(d.rule),
+            "evidence": None,
+            "state": d.state,
+        }
+        for d in current.definitions
+    ]
+    return {
+        "version": current.version,
+        "frozen": current.frozen,
+        "budget": dials.budget,
+        "tokens": w.count_tokens(render(current.items)),
+        "items": items,
+    }
+
+
+def _sql(args: argparse.Namespace) -> int:
+    with _open(args) as w:
+        table = w.sql(w.dataset(args.dataset).id, args.query, limit=args.limit).table
+    data = {"columns": table.columns, "rows": table.rows, "row_count": table.row_count, "truncated": table.truncated}
+    _print(args, data, cli_text.table_text(table))
+    return 0
+
+
+def _trace(args: argparse.Namespace) -> int:
+    with _open(args) as w:
+        view = w.run(args.run)
+        calls = w.calls(args.run)
+        if not calls:
+            raise NotFound(f"Run {args.run} made no model request", next=view.reason)
+        _print(args, {"run": view.id, "status": view.status, "calls": calls}, cli_text.trace(view, calls))
+    return 0
+
+
+def _demo(args: argparse.Namespace) -> int:
+    corpus = sample(NAMES[0])
+    with _open(args) as w:
+        w.use_endpoint(None)
+        dataset = w.load_sample(corpus.name, _stage)
+        questions = corpus.questions[: args.questions]
+        comparisons, id = Comparisons(w), w.new_id()[-8:]
+        arms = Arms(id)
+        lines: dict[str, list[Any]] = {arms.with_map: [], arms.without: []}
+
+        def answered(arm: str, run: RunView) -> None:
+            line = questions[len(lines[arm])]
+            calls = [c for c in w.calls(run.id) if c.source == "step"]
+            lines[arm].append(played(line, run, (sum(c.explain.tokens for c in calls), len(calls))))
+            if arm == arms.with_map and not args.json:
+                print(cli_text.demo_line(lines[arm][-1], w.map(dataset.id, arm)), flush=True)
+
+        comparisons.play(dataset.id, id, questions, lambda: False, answered)
+        current = w.map(dataset.id, arms.with_map)
+        data = {
+            "analyst": w.analyst(),
+            "as_of": corpus.as_of,
+            "with_map": lines[arms.with_map],
+            "without_map": lines[arms.without],
+            "map": [i.line() for i in current.items],
+            "definitions": [d.as_data() for d in current.definitions],
+        }
+        _print(args, data, cli_text.demo_summary(lines[arms.with_map], lines[arms.without], current, w.analyst()))
+    return 0
+
+
+def _app(args: argparse.Namespace) -> int:
+    import os
+    import subprocess
+
+    entry = Path(__file__).resolve().parents[1] / "app.py"
+    if not entry.exists():
+        raise NotFound("app.py is not beside this package", next="Start the app from a checkout.")
+    env = dict(os.environ) | ({"PEEK_DATA_DIR": str(args.data_dir)} if args.data_dir else {})
+    return subprocess.call([sys.executable, "-m", "streamlit", "run", str(entry)], env=env, cwd=entry.parent)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

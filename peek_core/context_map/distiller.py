@@ -1,0 +1,192 @@
+"""The Distiller: trajectory + map -> diagnosis, tags and candidates (PEEK, section 3.2). One model call.
+
+Owns: its request, its reply's shape. Refuses to know: which model answers, how a map is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from peek_core.context_map.map import Evidence
+from peek_core.context_map.prompts import prompt
+from peek_core.context_map.replies import json_object, objects, text
+from peek_core.ports import Caller
+from peek_core.values.canon import plain
+from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
+from peek_core.values.trajectory import Step, Trajectory
+
+MAX_CANDIDATES = 24
+MAX_TAGS = 200
+
+SCHEMA: Mapping[str, Any] = {
+    "name": "distillation",
+    "strict": False,
+    "schema": {
+        "type": "object",
+        "required": ["diagnosis", "tags", "candidates"],
+        "properties": {
+            "diagnosis": {"type": "string"},
+            "orientation": {"type": "object"},
+            "tags": {"type": "array", "items": {"type": "object"}},
+            "candidates": {"type": "array", "items": {"type": "object"}},
+        },
+    },
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something worth keeping: an item (section, text, evidence) or a definition (as data)."""
+
+    kind: str
+    section: str = ""
+    text: str = ""
+    evidence: Evidence | None = None
+    definition: Mapping[str, Any] | None = None
+    transferability: str = ""
+    rationale: str = ""
+
+
+@dataclass(frozen=True)
+class Distillation:
+    """What one run taught. `tags` are (item id, tag, why); `problem` says why a reply could not be read."""
+
+    diagnosis: str
+    orientation: Mapping[str, Any]
+    tags: tuple[tuple[str, str, str], ...]
+    candidates: tuple[Candidate, ...]
+    problem: str | None = None
+
+    def as_data(self) -> dict[str, Any]:
+        """For the Cartographer's request and for the event log."""
+        return {
+            "diagnosis": self.diagnosis,
+            "orientation": plain(self.orientation),
+            "tags": [{"id": i, "tag": t, "why": w} for i, t, w in self.tags],
+            "candidates": [_candidate_data(c) for c in self.candidates],
+        }
+
+
+def _candidate_data(c: Candidate) -> dict[str, Any]:
+    if c.kind == "definition":
+        return {"kind": "definition", "definition": plain(c.definition), "rationale": c.rationale}
+    evidence = {"sql": c.evidence.sql, "expect": plain(c.evidence.expect)} if c.evidence else None
+    return {
+        "kind": "item",
+        "section": c.section,
+        "text": c.text,
+        "evidence": evidence,
+        "transferability": c.transferability,
+        "rationale": c.rationale,
+    }
+
+
+def distill(
+    call: Caller, trajectory: Trajectory, context: Sequence[SourceRecord], *, history: Sequence[str], version: int
+) -> Distillation:
+    """Ask for what the run taught. `context` holds profile, definitions and map as the run saw them."""
+    rules = SourceRecord(
+        name="distiller",
+        kind=Kind.CONSTRAINTS,
+        tier=LifecycleTier.IMMUTABLE,
+        scope=Scope.GLOBAL,
+        priority=Priority.NEVER,
+        role="system",
+        text=prompt("distiller"),
+        data={"source": "distill"},
+    )
+    run = SourceRecord(
+        name="trajectory",
+        kind=Kind.WORKING_MEMORY,
+        tier=LifecycleTier.PER_TURN,
+        scope=Scope.NONE,
+        priority=Priority.NEVER,
+        role="user",
+        text=trajectory_text(trajectory),
+        data=trajectory_data(trajectory, history),
+    )
+    done = call("distill", [rules, *context, run], schema=SCHEMA)
+    return read(done.text, version)
+
+
+def read(reply: str, version: int) -> Distillation:
+    """The distillation in a reply; unreadable parts are left out."""
+    data, problem = json_object(reply)
+    tags = tuple(
+        (text(t.get("id"), 40), text(t.get("tag"), 20), text(t.get("why"), 300))
+        for t in objects(data.get("tags"), MAX_TAGS)
+    )
+    candidates = tuple(filter(None, (_candidate(c, version) for c in objects(data.get("candidates"), MAX_CANDIDATES))))
+    orientation = data.get("orientation")
+    return Distillation(
+        text(data.get("diagnosis")), orientation if isinstance(orientation, Mapping) else {}, tags, candidates, problem
+    )
+
+
+def _candidate(data: Mapping[str, Any], version: int) -> Candidate | None:
+    rationale = text(data.get("rationale"), 500)
+    definition = data.get("definition")
+    if data.get("kind") == "definition" or (isinstance(definition, Mapping) and "kind" not in data):
+        return (
+            Candidate("definition", definition=definition, rationale=rationale)
+            if isinstance(definition, Mapping)
+            else None
+        )
+    said = text(data.get("text"))
+    if not said:
+        return None
+    return Candidate(
+        "item",
+        text(data.get("section"), 20),
+        said,
+        evidence(data.get("evidence"), version),
+        transferability=text(data.get("transferability"), 20),
+        rationale=rationale,
+    )
+
+
+def evidence(data: Any, version: int) -> Evidence | None:
+    """Evidence from untrusted data: a query and the rows it must give; incomplete evidence is none."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("sql"), str):
+        return None
+    expect = data.get("expect")
+    if not isinstance(expect, list):
+        return None
+    rows = [row if isinstance(row, list) else [row] for row in expect]
+    return Evidence(data["sql"], tuple(tuple(plain(c) for c in row) for row in rows[:200]), version=version)
+
+
+HEAD, TAIL = 3, 5
+"""Steps of a long trajectory the Distiller sees whole: the first and the last ones."""
+
+
+def _kept(steps: Sequence[Step]) -> list[Step]:
+    return list(steps) if len(steps) <= HEAD + TAIL else [*steps[:HEAD], *steps[-TAIL:]]
+
+
+def trajectory_text(trajectory: Trajectory) -> str:
+    """Question, steps with code and observation, answer; the middle of a long run is left out and counted."""
+    kept = _kept(trajectory.steps)
+    left_out = len(trajectory.steps) - len(kept)
+    parts = [f"Question: {trajectory.question}"]
+    for i, step in enumerate(kept):
+        if left_out and i == HEAD:
+            parts.append(f"({left_out} steps left out here)")
+        parts.append(f"Step {step.n}\n```python\n{step.code}\n```\n{step.observation}")
+    answer = trajectory.answer.text if trajectory.answer else "none"
+    parts.append(f"Status: {trajectory.status}\nAnswer: {answer}")
+    return "\n\n".join(parts)
+
+
+def trajectory_data(trajectory: Trajectory, history: Sequence[str]) -> dict[str, Any]:
+    """The same as typed data."""
+    return {
+        "question": trajectory.question,
+        "status": trajectory.status,
+        "answer": trajectory.answer.text if trajectory.answer else None,
+        "reading": plain(trajectory.answer.reading) if trajectory.answer else None,
+        "steps": [s.as_data() for s in _kept(trajectory.steps)],
+        "history": list(history),
+    }

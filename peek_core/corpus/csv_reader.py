@@ -1,0 +1,165 @@
+"""From decoded text to one typed DuckDB table.
+
+Owns: the two scans (check types, load), the row count that must agree, and the table's report. Refuses to know bytes
+and encodings, and never lets DuckDB guess: dialect and types are forced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from peek_core.corpus import dialect as dialects
+from peek_core.corpus import names, records, types
+from peek_core.corpus.decode import Text, encoding_words
+from peek_core.corpus.refusals import spoken
+from peek_core.errors import UnreadableFile
+from peek_core.values.dataset import Column, Doubt, TableReport
+
+_SAMPLE_CELLS = 60_000
+_SAMPLE_ROWS = 5_000
+# Columns checked in one statement; wide files are checked in several scans rather than in one huge plan.
+_CHECKED_AT_ONCE = 400
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A table that now stands in the database, and what should be said about it."""
+
+    report: TableReport
+    doubts: tuple[Doubt, ...]
+
+
+def load_csv(
+    con: duckdb.DuckDBPyConnection, text: Text, table: str, progress: Callable[[str, float | None], None]
+) -> Loaded:
+    """Reads `text` into the new table `table` of `con`.
+
+    Raises `UnreadableFile` naming the line where rows and header do not fit, or where the number of rows that arrived
+    differs from the number of records in the file. Then the table may exist half-filled: the caller drops the file.
+    """
+    progress("finding columns", None)
+    with spoken("finding the columns"):
+        found = dialects.find(con, text)
+        columns = names.unique(found.labels)
+        source = found.read_csv(text.path, columns)
+        sample = _sample(con, source, columns)
+    with spoken("checking the values"):
+        progress("checking values", None)
+        readings = _readings(con, source, columns, found.labels, sample)
+    with spoken("loading the rows"):
+        progress("loading rows", None)
+        selected = ", ".join(f"{r.sql} AS {names.quoted(c)}" for c, r in zip(columns, readings, strict=True))
+        con.execute(f"CREATE TABLE {names.quoted(table)} AS SELECT {selected} FROM {source}")
+    with spoken("counting the rows"):
+        progress("counting rows", None)
+        rows = _verified_count(con, table, text, found)
+    samples = [next((value for row in sample if (value := row[n]) is not None), "") for n in range(len(columns))]
+    described = describe(con, table, columns, found.labels, [r.type for r in readings], samples)
+    doubts = [*text.doubts, *found.doubts]
+    for n, reading in enumerate(readings):
+        doubts += reading.doubts
+        if reading.type == types.VARCHAR and not reading.doubts:
+            doubt = types.text_doubt(found.labels[n] or columns[n], (row[n] for row in sample))
+            doubts += [doubt] if doubt else []
+    assumptions = [line for reading in readings for line in reading.assumptions]
+    report = TableReport(
+        name=table,
+        rows=rows,
+        columns=described,
+        encoding=encoding_words(text.encoding),
+        dialect=found.words(),
+        header_rows=int(found.header),
+        repairs=(*text.repairs, *found.repairs, *renamed(described)),
+        assumptions=tuple(assumptions),
+    )
+    return Loaded(report, tuple(doubts))
+
+
+def _sample(con: duckdb.DuckDBPyConnection, source: str, columns: Sequence[str]) -> list[tuple[str | None, ...]]:
+    limit = max(50, min(_SAMPLE_ROWS, _SAMPLE_CELLS // len(columns)))
+    return con.execute(f"SELECT * FROM {source} LIMIT {limit}").fetchall()
+
+
+def _readings(
+    con: duckdb.DuckDBPyConnection,
+    source: str,
+    columns: Sequence[str],
+    labels: Sequence[str],
+    sample: Sequence[tuple[str | None, ...]],
+) -> list[types.Reading]:
+    """The type of every column, by one scan over all values of those columns that the sample leaves open."""
+    readings = [types.Reading(types.VARCHAR, names.quoted(column)) for column in columns]
+    left_open = [(n, types.possible(row[n] for row in sample)) for n in range(len(columns))]
+    checked = [(n, candidates) for n, candidates in left_open if candidates and sample]
+    for start in range(0, len(checked), _CHECKED_AT_ONCE):
+        batch = checked[start : start + _CHECKED_AT_ONCE]
+        inner = ", ".join(
+            f"{names.quoted(columns[n])}, {types.shape_sql(columns[n], candidates)} AS shape_{n}"
+            for n, candidates in batch
+        )
+        wanted = ", ".join(part for n, _ in batch for part in types.counts_sql(columns[n], f"shape_{n}"))
+        row = con.execute(f"SELECT {wanted} FROM (SELECT {inner} FROM {source})").fetchone()
+        assert row is not None
+        for at, (n, _) in enumerate(batch):
+            found = row[at * types.COUNTS : (at + 1) * types.COUNTS]
+            readings[n] = types.decide(columns[n], labels[n] or columns[n], found)
+    return readings
+
+
+def _verified_count(con: duckdb.DuckDBPyConnection, table: str, text: Text, found: dialects.Dialect) -> int:
+    got = con.execute(f"SELECT count(*) FROM {names.quoted(table)}").fetchone()
+    assert got is not None
+    rows = int(got[0])
+    if records.fast_count(text.path, found) == rows:
+        return rows
+    expected = records.slow_count(text.path, found)
+    if expected != rows:
+        raise UnreadableFile(
+            f"The file has {expected:,} records below its header, but only {rows:,} could be read as rows"
+            if expected > rows
+            else f"The file has {expected:,} records below its header, but was read as {rows:,} rows",
+            next="Usually quotes are not closed or not doubled. Check them and load the file again.",
+        )
+    return rows
+
+
+def describe(
+    con: duckdb.DuckDBPyConnection,
+    table: str,
+    columns: Sequence[str],
+    labels: Sequence[str],
+    column_types: Sequence[str],
+    samples: Sequence[str],
+) -> tuple[Column, ...]:
+    """The columns of a loaded table with their number of nulls; `samples` has one value of each column, or ""."""
+    made: list[Column] = []
+    step = 500
+    for start in range(0, len(columns), step):
+        part = columns[start : start + step]
+        wanted = ", ".join(f"count({names.quoted(c)})" for c in part)
+        row = con.execute(f"SELECT count(*), {wanted} FROM {names.quoted(table)}").fetchone()
+        assert row is not None
+        for n, name in enumerate(part, start=start):
+            made.append(
+                Column(
+                    name=name,
+                    label=labels[n],
+                    type=column_types[n],
+                    nulls=int(row[0]) - int(row[1 + n - start]),
+                    sample=samples[n][:60],
+                )
+            )
+    return tuple(made)
+
+
+def renamed(columns: Sequence[Column]) -> tuple[str, ...]:
+    """One sentence on headers whose SQL name differs by more than case and spaces; the mapping is in the columns."""
+    changed = [c for c in columns if c.name != c.label]
+    if not changed:
+        return ()
+    shown = ", ".join(f"“{c.label}” is {c.name}" for c in changed[:8])
+    more = f", and {len(changed) - 8:,} more" if len(changed) > 8 else ""
+    return (f"Columns got names for SQL: {shown}{more}.",)

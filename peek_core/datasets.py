@@ -1,0 +1,213 @@
+"""The dataset shelf: loading, versions, curated views, profiles, engines, forgetting.
+
+Owns: the files of the data directory below corpora, views, originals. Refuses to know: questions, maps' contents.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from peek_core.context_map.definitions import Definition, view_sql
+from peek_core.corpus.profile import profile as profile_tables
+from peek_core.corpus.worker import load_in_process
+from peek_core.engines.duckdb_engine import DuckDBEngine
+from peek_core.engines.views import write_view_file
+from peek_core.errors import Broken, Refused, UnreadableFile
+from peek_core.ports import Clock, RunQuery
+from peek_core.settings import Settings
+from peek_core.store.sql_store import SqlStore
+from peek_core.values.canon import content_hash
+from peek_core.values.dataset import Dataset, DatasetVersion, LoadReport, Profile
+from peek_core.values.trajectory import Table
+
+RAW = "raw"
+"""Hash name of the view without definitions."""
+PROFILE_ROWS = 100_000
+
+Progress = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True)
+class View:
+    """What is queried: the dataset version's file, and the view file when definitions are compiled into one."""
+
+    hash: str
+    corpus: Path
+    file: Path | None
+
+
+class Shelf:
+    """Datasets of one data directory."""
+
+    def __init__(self, settings: Settings, store: SqlStore, clock: Clock) -> None:
+        self._settings, self._store, self._clock = settings, store, clock
+        self._root = settings.data_dir
+        for name in ("corpora", "views", "originals", "uploads"):
+            try:
+                (self._root / name).mkdir(parents=True, exist_ok=True)
+            except OSError as failure:
+                raise Broken(
+                    "The data directory can't be written",
+                    where=str(self._root),
+                    next="Choose another one with --data-dir or PEEK_DATA_DIR.",
+                ) from failure
+
+    def load(
+        self,
+        source: Path,
+        *,
+        title: str | None = None,
+        as_of: str | None = None,
+        keep: bool = True,
+        progress: Progress = lambda stage, done: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Dataset:
+        """Read a file into a new dataset. Raises UnreadableFile, Refused, Cancelled or Broken; then nothing is left.
+
+        `keep`: store the original compressed; a path on the server is only remembered with its hash.
+        """
+        id = f"{_slug(title or source.stem)}-{secrets.token_hex(3)}"
+        file = f"{id}-v1.duckdb"
+        target = self._root / "corpora" / file
+        try:
+            report = load_in_process(source, target, source.name, progress, cancelled)
+        except OSError as failure:
+            raise UnreadableFile(
+                f"{source.name} could not be loaded: {failure.strerror or failure}",
+                next="Check free space and permissions of the data directory.",
+            ) from failure
+        try:
+            return self._publish(id, file, source, report, title, as_of, keep)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
+
+    def _publish(
+        self, id: str, file: str, source: Path, report: LoadReport, title: str | None, as_of: str | None, keep: bool
+    ) -> Dataset:
+        original = self._keep(source, report.sha256) if keep else None
+        now = self._clock()
+        dataset = Dataset(id, title or source.stem, now, 1, as_of, {} if keep else {"server_path": str(source)})
+        self._store.add_version(dataset, DatasetVersion(id, 1, now, file, report), original)
+        return dataset
+
+    def _keep(self, source: Path, sha256: str) -> str:
+        name = f"{sha256.removeprefix('sha256:')}.gz"
+        target = self._root / "originals" / name
+        if not target.exists():
+            part = target.with_suffix(f".{secrets.token_hex(4)}.part")
+            try:
+                with source.open("rb") as reading, gzip.open(part, "wb", compresslevel=1) as writing:
+                    shutil.copyfileobj(reading, writing, 1 << 20)
+                os.replace(part, target)
+            finally:
+                part.unlink(missing_ok=True)
+        return name
+
+    def upload_path(self, suffix: str) -> Path:
+        """A fresh path for an upload in progress; the client's file name is never used as a path."""
+        safe = suffix.lower() if suffix.lower().lstrip(".").isalnum() and len(suffix) <= 8 else ""
+        folder = self._root / "uploads" / secrets.token_hex(8)
+        folder.mkdir()
+        return folder / f"upload{safe}"
+
+    def forget(self, id: str) -> None:
+        """Erase everything of a dataset: rows, files, conversations, maps, traces."""
+        self._store.dataset(id)
+        for name in self._store.forget(id):
+            (self._root / "corpora" / name).unlink(missing_ok=True)
+            if name.endswith(".gz") and not self._store.uses_original(name):
+                (self._root / "originals" / name).unlink(missing_ok=True)
+        for view in (self._root / "views").glob(f"{id}-v*.duckdb"):
+            view.unlink(missing_ok=True)
+
+    def rename(self, id: str, title: str) -> None:
+        """Change what people call it; the id stays."""
+        clean = " ".join(title.split())[:120]
+        if not clean:
+            raise Refused("A dataset needs a name", next="Type one.")
+        self._store.dataset(id)
+        self._store.update_dataset(id, title=clean)
+
+    def version(self, dataset: Dataset) -> DatasetVersion:
+        return self._store.version(dataset.id, dataset.version)
+
+    def columns(self, version: DatasetVersion) -> dict[str, dict[str, str]]:
+        """table -> column -> DuckDB type, as read."""
+        return {t.name: {c.name: c.type for c in t.columns} for t in version.report.tables}
+
+    def view(self, version: DatasetVersion, active: Sequence[Definition]) -> View:
+        """The curated view with these definitions compiled in; its file is written when it is missing."""
+        corpus = self._root / "corpora" / version.file
+        if not corpus.exists():
+            raise Broken(
+                "The dataset's file is gone from the data directory", where=version.file, next="Load the dataset again."
+            )
+        if not active:
+            return View(RAW, corpus, None)
+        texts = {name: view_sql(name, columns, active) for name, columns in self.columns(version).items()}
+        key = content_hash(texts)
+        file = self._root / "views" / f"{version.dataset}-v{version.number}-{key[7:23]}.duckdb"
+        if not file.exists():
+            write_view_file(corpus, file, texts)
+        return View(key, corpus, file)
+
+    def engine(self, view: View) -> DuckDBEngine:
+        """A locked engine over the view; the caller closes it."""
+        return DuckDBEngine(view.corpus, view.file, limits=self._settings.sql)
+
+    def profile(self, version: DatasetVersion, view: View, engine: DuckDBEngine | None = None) -> Profile:
+        """Profile of (version, view), computed once."""
+        held = self._store.profile(version.dataset, version.number, view.hash)
+        if held is not None:
+            return held
+        own = engine or self.engine(view)
+        try:
+            labels = {c.name: c.label for t in version.report.tables for c in t.columns}
+            made = profile_tables(
+                lambda sql: own.query(sql, limit=PROFILE_ROWS).table.rows,
+                [t.name for t in version.report.tables],
+                labels,
+            )
+        finally:
+            if engine is None:
+                own.close()
+        self._store.save_profile(version.dataset, version.number, view.hash, made)
+        return made
+
+
+def run_query(engine: DuckDBEngine, limit: int = 1_000) -> RunQuery:
+    """An engine as a plain query function, for evidence and effects."""
+
+    def query(sql: str) -> Table:
+        return engine.query(sql, limit=limit).table
+
+    return query
+
+
+def load_sample(
+    shelf: Shelf,
+    generate: Callable[[Path], Path],
+    *,
+    title: str,
+    as_of: str,
+    progress: Progress = lambda stage, done: None,
+) -> Dataset:
+    """Generate a sample corpus and load it."""
+    progress("generating the sample", None)
+    folder = shelf.upload_path("").parent
+    try:
+        return shelf.load(generate(folder), title=title, as_of=as_of, progress=progress)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _slug(title: str) -> str:
+    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in title.lower())
+    return "-".join(filter(None, kept.split("-")))[:28] or "dataset"

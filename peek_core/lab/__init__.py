@@ -1,0 +1,1 @@
+"""The lab: playing question series under several memory policies, and grading answers against gold."""

@@ -1,0 +1,1 @@
+"""Memory policies: what survives between questions."""

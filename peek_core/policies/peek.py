@@ -1,0 +1,271 @@
+"""The PEEK policy: distil -> edits -> admission -> apply -> evict, after each run that teaches (Algorithm 1).
+
+Owns: the order of an update and what each stage tells. Refuses to know: storage, engines, providers in person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from peek_core.context_map import definitions as defs
+from peek_core.context_map import map as maps
+from peek_core.context_map.admission import admit
+from peek_core.context_map.cartographer import Chart, chart
+from peek_core.context_map.distiller import Candidate, Distillation, distill
+from peek_core.context_map.evictor import evict
+from peek_core.context_map.history import MapBook, MapEvent
+from peek_core.context_map.map import ContextMap, render
+from peek_core.errors import Conflict, PeekError
+from peek_core.policies.records import definitions_record, map_record
+from peek_core.ports import Caller, Emit, RunQuery, TokenCounter
+from peek_core.settings import MapSettings
+from peek_core.values.sources import SourceRecord
+from peek_core.values.trajectory import TEACHES, Trajectory
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What an update needs besides the map. `columns`: table -> column -> type; `version`: the dataset version."""
+
+    call: Caller
+    query: RunQuery
+    count: TokenCounter
+    emit: Emit
+    columns: Mapping[str, Mapping[str, str]]
+    version: int
+    profile: SourceRecord
+    history: tuple[str, ...] = ()
+
+
+class PeekPolicy:
+    """Contributes the map and the definitions; learns from every run that ended with an answer or honestly without."""
+
+    name = "peek"
+
+    def __init__(self, book: MapBook, settings: MapSettings, around: Surroundings) -> None:
+        self._book, self._settings, self._around = book, settings, around
+        self._seen = book.current()
+
+    def before(self) -> tuple[SourceRecord, ...]:
+        """Definitions and map as latched when the run began."""
+        return definitions_record(self._seen.definitions), map_record(self._seen)
+
+    def after(self, trajectory: Trajectory) -> None:
+        """Update the map; a failure is told, never raised, and leaves the map as it was."""
+        current = self._book.current()
+        skip = self._skip(current, trajectory)
+        if skip:
+            self._around.emit(
+                "learned", {"version_before": current.version, "version_after": current.version, "skipped": skip}
+            )
+            return
+        try:
+            self._learn(current, trajectory)
+        except PeekError as failure:
+            self._around.emit(
+                "learned",
+                {"version_before": current.version, "version_after": current.version, "failed": failure.sentence()},
+            )
+
+    def _skip(self, current: ContextMap, trajectory: Trajectory) -> str | None:
+        if trajectory.status not in TEACHES:
+            return f"a run that ended as {trajectory.status.replace('_', ' ')} teaches nothing"
+        if current.frozen and not (current.frozen_by == "itself" and brings_news(trajectory)):
+            return f"the map is frozen: {current.frozen_why}"
+        m = self._settings.evolve_steps
+        if m is not None and current.questions >= m:
+            return f"m = {m} questions have taught; the map no longer changes"
+        return None
+
+    def _learn(self, current: ContextMap, trajectory: Trajectory) -> None:
+        a = self._around
+        distillation = distill(a.call, trajectory, [a.profile, *self.before()], history=a.history, version=a.version)
+        a.emit("distilled", {**distillation.as_data(), "problem": distillation.problem})
+        plan = chart(
+            a.call,
+            distillation,
+            current,
+            [definitions_record(current.definitions), map_record(current)],
+            budget=self._settings.budget,
+            tokens=a.count(render(current.items)),
+            version=a.version,
+        )
+        a.emit(
+            "edits",
+            {
+                "edits": [_edit_data(e) for e in plan.edits],
+                "dropped": list(plan.dropped),
+                "definitions": [c.definition for c in plan.definitions],
+            },
+        )
+        saved = self._commit(distillation, plan, trajectory)
+        a.emit(
+            "learned",
+            {
+                "version_before": current.version,
+                "version_after": saved.version,
+                "frozen": saved.frozen_why if saved.frozen else None,
+            },
+        )
+
+    def _commit(self, distillation: Distillation, plan: Chart, trajectory: Trajectory) -> ContextMap:
+        """Apply on the map as it stands now; when a person was quicker, apply again on theirs."""
+        for _ in range(5):
+            base = self._book.current()
+            new, events = self._apply(base, distillation, plan, trajectory)
+            try:
+                saved = self._book.commit(base, new, events, run=trajectory.run)
+            except Conflict:
+                continue
+            self._tell(events)
+            return saved
+        raise Conflict("The map kept changing while it learned", next="Nothing of this run was learned.")
+
+    def _apply(
+        self, base: ContextMap, distillation: Distillation, plan: Chart, trajectory: Trajectory
+    ) -> tuple[ContextMap, list[MapEvent]]:
+        events: list[MapEvent] = []
+        new = _tagged(base, distillation, events)
+        new = self._edited(new, plan, trajectory, events)
+        new = self._proposed(new, plan.definitions, trajectory, events)
+        new = replace(new, questions=base.questions + 1, quiet=0 if _changed(base, new) else base.quiet + 1)
+        new, gone = evict(
+            new, self._settings.budget, self._around.count, order=self._settings.order, grace=self._settings.grace
+        )
+        events += [
+            MapEvent(
+                "evict",
+                g.item.id,
+                {"text": g.item.text, "why": g.why, "before": g.before, "after": g.after, "score": g.item.score},
+            )
+            for g in gone
+        ]
+        if new.frozen and new.quiet == 0:
+            new = replace(new, frozen=False, frozen_why="", frozen_by="")
+            events.append(MapEvent("thaw_map", body={"why": "this question brought something new"}))
+        elif not new.frozen and new.quiet >= self._settings.freeze_after:
+            why = f"{new.quiet} questions in a row changed nothing"
+            new = replace(new, frozen=True, frozen_why=why, frozen_by="itself")
+            events.append(MapEvent("freeze_map", body={"why": why}))
+        return new, events
+
+    def _edited(self, new: ContextMap, plan: Chart, trajectory: Trajectory, events: list[MapEvent]) -> ContextMap:
+        for proposed in plan.edits:
+            edit, state, refusal = admit(new, proposed, self._around.query)
+            if refusal is None:
+                new, item, refusal = maps.apply(
+                    new, edit, author="agent", run=trajectory.run, question=trajectory.question, state=state
+                )
+                if refusal is None and item is not None:
+                    events.append(
+                        MapEvent(
+                            edit.op.lower(),
+                            item.id,
+                            {"text": item.text, "state": state, "section": item.section.value, "why": edit.why},
+                        )
+                    )
+            if refusal is not None:
+                events.append(MapEvent("refuse", edit.id, {**_edit_data(edit), "why": refusal}))
+        return new
+
+    def _proposed(
+        self, new: ContextMap, candidates: Sequence[Candidate], trajectory: Trajectory, events: list[MapEvent]
+    ) -> ContextMap:
+        for candidate in candidates:
+            made = defs.from_data(candidate.definition or {}, self._around.columns)
+            if isinstance(made, str):
+                events.append(MapEvent("refuse", "", {"definition": candidate.definition, "why": made}))
+                continue
+            known = next((d for d in new.definitions if d.same_rule(made)), None)
+            refusal = f"{known.id} already says this ({known.state})" if known else defs.conflict(made, new.active)
+            effect = {} if refusal else self._effect(made, new)
+            refusal = refusal or effect.get("refused")
+            if refusal:
+                events.append(MapEvent("refuse", "", {"definition": made.as_data(), "why": refusal}))
+                continue
+            made = replace(
+                made,
+                id=f"def-{new.next_definition}",
+                run=trajectory.run,
+                question=trajectory.question,
+                effect=effect,
+                state="on" if self._settings.auto_accept else "proposed",
+            )
+            new = replace(new, definitions=(*new.definitions, made), next_definition=new.next_definition + 1)
+            events.append(MapEvent("propose", made.id, {**made.as_data(), "effect": effect}))
+            if made.state == "on":
+                events.append(MapEvent("accept", made.id, {"why": "automatic acceptance is on"}))
+        return new
+
+    def _effect(self, made: defs.Definition, new: ContextMap) -> dict[str, Any]:
+        return measure(made, new, self._around.columns[made.table], self._around.query)
+
+    def _tell(self, events: Sequence[MapEvent]) -> None:
+        rows = [{"name": e.name, "item": e.item, **e.body} for e in events]
+        self._around.emit(
+            "admission",
+            {
+                "admitted": [r for r in rows if r["name"] in ("add", "replace", "delete", "propose")],
+                "refused": [r for r in rows if r["name"] == "refuse"],
+                "tagged": [r for r in rows if r["name"] == "tag"],
+            },
+        )
+        self._around.emit("evicted", {"items": [r for r in rows if r["name"] == "evict"]})
+
+
+_STATEMENT = re.compile(r"[^.?!]{8,}[.!](?:\s|$)")
+
+
+def brings_news(trajectory: Trajectory) -> bool:
+    """Whether a map that froze itself should look at this run: it had to orient, or the person stated something.
+
+    A frozen map spares two model calls a question; it must not miss a correction ("refunds are negative.") or a part
+    of the dataset nobody asked about before.
+    """
+    return trajectory.look_ups > 0 or bool(_STATEMENT.search(trajectory.question))
+
+
+def measure(made: defs.Definition, current: ContextMap, columns: Mapping[str, str], query: RunQuery) -> dict[str, Any]:
+    """A definition's effect in rows and values; `refused` holds the reason when it must not be offered."""
+    try:
+        before, after, changed = query(defs.effect_sql(made, columns, current.active)).rows[0]
+    except PeekError as failure:
+        return {"refused": f"its effect can't be measured: {failure.what[:200]}"}
+    if after == 0:
+        return {"refused": "it would leave no row at all"}
+    if before == after and not changed:
+        return {"refused": "it would change no row and no value"}
+    return {"rows_before": before, "rows_after": after, "values_changed": changed}
+
+
+def _tagged(base: ContextMap, distillation: Distillation, events: list[MapEvent]) -> ContextMap:
+    new, seen = base, set[str]()
+    for id, name, why in distillation.tags:
+        if id in seen:
+            continue
+        seen.add(id)
+        new, refusal = maps.tag(new, id, name)
+        if refusal is None and maps.SCORES[name]:
+            events.append(MapEvent("tag", id, {"tag": name, "why": why}))
+    return new
+
+
+def _changed(base: ContextMap, new: ContextMap) -> bool:
+    """Whether texts or definitions changed; a new score alone is no news."""
+    return [(i.id, i.text) for i in base.items] != [
+        (i.id, i.text) for i in new.items
+    ] or base.definitions != new.definitions
+
+
+def _edit_data(edit: maps.Edit) -> dict[str, Any]:
+    return {
+        "op": edit.op,
+        "id": edit.id,
+        "section": edit.section,
+        "text": edit.text,
+        "evidence": edit.evidence.sql if edit.evidence else None,
+        "why": edit.why,
+    }

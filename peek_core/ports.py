@@ -1,0 +1,158 @@
+"""The seams: what the core asks of engines, sandboxes, providers, policies and the store.
+
+Owns: the protocols. Refuses to know: any implementation. Leaves implement these and never import one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from peek_core.values.call_trace import CallTrace
+from peek_core.values.messages import Completion, PromptSection
+from peek_core.values.sources import SourceRecord
+from peek_core.values.trajectory import Table, Trajectory
+
+Clock = Callable[[], float]
+"""Seconds since the epoch."""
+TokenCounter = Callable[[str], int]
+Ids = Callable[[], str]
+"""A new id, unique in the data directory."""
+
+
+class CancelToken(Protocol):
+    """Says whether the person stopped the run, and wakes those who wait for it."""
+
+    @property
+    def cancelled(self) -> bool: ...
+
+    def check(self) -> None:
+        """Raise Cancelled if stopped."""
+
+    def on_cancel(self, act: Callable[[], None]) -> Callable[[], None]:
+        """Call `act` once when stopped (at once if it already is); returns a function that takes it back."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What Plan and Optimize may assume of a provider."""
+
+    window: int
+    """Tokens; the base pressure is measured against."""
+    max_output: int
+    json_schema: bool = False
+    language_model: bool = True
+
+
+class Provider(Protocol):
+    """A model, or what stands in for one."""
+
+    name: str
+    model: str
+    capabilities: Capabilities
+
+    def encode(self, sections: Sequence[PromptSection], schema: Mapping[str, Any] | None) -> bytes:
+        """The exact bytes of the request. Pure."""
+
+    def send(self, wire: bytes, cancel: CancelToken, on_first_byte: Callable[[], None]) -> Completion:
+        """Send and read to the end. Raises EndpointFailed or Cancelled."""
+
+
+@dataclass(frozen=True)
+class QueryOutcome:
+    """A result of the engine. `table.rows` holds at most the limit asked for."""
+
+    table: Table
+    seconds: float
+    profile: Mapping[str, Any] | None = None
+
+
+class Engine(Protocol):
+    """One locked SQL engine over one dataset version and view, with private scratch. Terms: DESIGN.md, The REPL.
+
+    `query` raises QueryFailed for what the model can repair and Broken when the engine itself is gone.
+    """
+
+    dialect: str
+
+    def query(self, sql: str, *, limit: int, timeout_s: float | None = None) -> QueryOutcome: ...
+
+    def interrupt(self) -> None:
+        """Stop the running statement, whoever started it. Safe from any thread."""
+
+    def export_csv(self, sql: str, path: str) -> int:
+        """Write the whole result as CSV, formula starts neutralised; returns the number of rows."""
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class CellOutcome:
+    """What one cell gave. `stdout` is whole up to a hard cap; `error` is the traceback shown to the model."""
+
+    stdout: str
+    value: str | None
+    error: str | None
+    variables: tuple[str, ...]
+    """Names and types, e.g. `rows: list[12]`."""
+
+
+HostFunction = Callable[..., Any]
+
+
+class Interpreter(Protocol):
+    """A Python session in a sandbox; globals persist between cells.
+
+    `run` raises Broken when the sandbox itself fails; failures of the code are in the outcome.
+    """
+
+    def run(self, code: str, functions: Mapping[str, HostFunction]) -> CellOutcome: ...
+
+    def read(self, name: str) -> Any:
+        """Value of a variable; raises CellFailed naming what exists."""
+
+    def kill(self) -> None:
+        """Stop whatever runs, from any thread."""
+
+    def close(self) -> None: ...
+
+
+class Caller(Protocol):
+    """The one door to a model, as the agent and the policy see it; in production it is the pipe."""
+
+    def __call__(
+        self, source: str, records: Sequence[SourceRecord], *, schema: Mapping[str, Any] | None = None
+    ) -> Completion: ...
+
+
+Emit = Callable[[str, Mapping[str, Any]], None]
+"""Tell the run's listeners: event name and body."""
+
+
+class Agent(Protocol):
+    """Answers one question."""
+
+    def run(self, trajectory: Trajectory) -> Trajectory: ...
+
+
+class MemoryPolicy(Protocol):
+    """What survives between questions."""
+
+    name: str
+
+    def before(self) -> tuple[SourceRecord, ...]:
+        """Records this policy contributes to every request of the run."""
+
+    def after(self, trajectory: Trajectory) -> None:
+        """Learn from a run that ended."""
+
+
+class TraceSink(Protocol):
+    """Where Feedback leaves call traces and the bytes they speak of."""
+
+    def add_call(self, trace: CallTrace, bodies: Mapping[str, str], reply: str | None) -> None: ...
+
+
+RunQuery = Callable[[str], Table]
+"""Run one SELECT for evidence, effects and profiles; raises QueryFailed."""

@@ -1,0 +1,1 @@
+"""Providers: language models behind Chat Completions, the built-in analyst, and scripted ones for tests."""

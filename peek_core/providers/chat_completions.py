@@ -1,0 +1,185 @@
+"""Any OpenAI-compatible endpoint over Chat Completions, through the openai package, with bytes of our own.
+
+Owns: the wire form of a request, reading the stream to its end, retries, and turning failures into sentences. Refuses
+to know: why a section is in the prompt. Keys and request objects never reach an error, a log or the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from peek_core.errors import EndpointFailed, Refused
+from peek_core.ports import CancelToken, Capabilities
+from peek_core.providers.loop import LoopThread
+from peek_core.settings import EndpointSettings
+from peek_core.values.messages import Completion, PromptSection, Usage
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+MAX_WAIT_S = 20.0
+
+
+def check_url(base_url: str) -> None:
+    """Raises Refused unless the address is https, or http on this machine."""
+    parts = urlsplit(base_url)
+    if parts.scheme == "https" and parts.hostname:
+        return
+    if parts.scheme == "http" and parts.hostname in LOOPBACK:
+        return
+    raise Refused("The endpoint's address must start with https://, or with http:// on this machine",
+                  where=parts.hostname or "no host", next="Correct the base URL on the Settings page.")
+
+
+class ChatCompletions:
+    """Implements ports.Provider. One client per endpoint, all calls on the shared loop thread."""
+
+    name = "chat completions"
+
+    def __init__(self, settings: EndpointSettings, loop: LoopThread) -> None:
+        check_url(settings.base_url)
+        self._settings, self._loop = settings, loop
+        self.model = settings.model
+        self.capabilities = Capabilities(window=settings.window, max_output=settings.max_output_tokens)
+        self._client: Any = None
+        self._lock = threading.Lock()
+
+    def encode(self, sections: Sequence[PromptSection], schema: Mapping[str, Any] | None) -> bytes:
+        """Compact JSON in a fixed key order; neighbouring sections of one role become one message."""
+        messages: list[dict[str, str]] = []
+        for s in sections:
+            if messages and messages[-1]["role"] == s.role:
+                messages[-1]["content"] += "\n\n" + s.text
+            else:
+                messages.append({"role": s.role, "content": s.text})
+        body = {"model": self.model, "messages": messages, "stream": True, "stream_options": {"include_usage": True}}
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+
+    def send(self, wire: bytes, cancel: CancelToken, on_first_byte: Callable[[], None]) -> Completion:
+        """Stream the reply to its end. Raises EndpointFailed or Cancelled."""
+        return self._loop.run(self._with_retries(wire, on_first_byte), cancel)
+
+    async def _with_retries(self, wire: bytes, on_first_byte: Callable[[], None]) -> Completion:
+        started = time.monotonic()
+        for attempt in range(self._settings.retries + 1):
+            try:
+                return await self._once(wire, on_first_byte, started, attempt)
+            except _Transient as failure:
+                if attempt == self._settings.retries:
+                    raise failure.final from None
+                await asyncio.sleep(min(failure.wait_s if failure.wait_s is not None else 0.5 * 2**attempt, MAX_WAIT_S))
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def _once(self, wire: bytes, on_first_byte: Callable[[], None], started: float, attempt: int) -> Completion:
+        import openai
+
+        try:
+            stream = await self._open(wire)
+            return await self._read(stream, on_first_byte, started, attempt)
+        except openai.APITimeoutError:
+            raise _Transient(EndpointFailed(
+                f"The endpoint sent nothing for {self._settings.read_timeout_s:.0f} seconds",
+                next="Try again, or raise the read timeout on the Settings page.")) from None
+        except openai.APIStatusError as failure:
+            raise self._of_status(failure) from None
+        except openai.APIConnectionError:
+            raise _Transient(EndpointFailed("The endpoint can't be reached", where=self._host(),
+                                            next="Check that it runs and that the base URL is right.")) from None
+        except (json.JSONDecodeError, UnicodeDecodeError, openai.APIResponseValidationError):
+            raise EndpointFailed("The endpoint sent something that is no reply", where=self._host(),
+                                 next="Check that the base URL ends in the Chat Completions API (often /v1).") from None
+        except openai.APIError as failure:
+            said = " ".join(str(failure.message).split())[:200]
+            raise EndpointFailed(f"The endpoint reported an error while replying: {said}", next="Ask again.") from None
+
+    async def _open(self, wire: bytes) -> Any:
+        from openai import AsyncStream
+        from openai.types.chat import ChatCompletionChunk
+
+        return await self._started().post("/chat/completions", content=wire, cast_to=ChatCompletionChunk, stream=True,
+                                          stream_cls=AsyncStream[ChatCompletionChunk],
+                                          options={"headers": {"Content-Type": "application/json"}})
+
+    async def _read(self, stream: Any, on_first_byte: Callable[[], None], started: float, attempt: int) -> Completion:
+        parts: list[str] = []
+        finish, model, raw, first = "", self.model, None, None
+        async with stream:
+            async for chunk in stream:
+                if first is None:
+                    first = time.monotonic() - started
+                    on_first_byte()
+                if getattr(chunk, "usage", None):
+                    raw = chunk.usage.model_dump(exclude_none=True)
+                for choice in (getattr(chunk, "choices", None) or [])[:1]:
+                    parts.append((choice.delta and choice.delta.content) or "")
+                    finish = choice.finish_reason or finish
+                model = getattr(chunk, "model", None) or model
+        if not finish:
+            if first is None:
+                raise EndpointFailed("The endpoint sent something that is no reply", where=self._host(),
+                                     next="Check that the base URL ends in the Chat Completions API (often /v1).")
+            raise EndpointFailed("The reply was cut off before it ended; nothing of it is used", next="Ask again.")
+        return Completion(text="".join(parts), finish=finish, usage=normalised(raw), model=model, raw_usage=raw,
+                          first_byte_s=first, seconds=time.monotonic() - started, retries=attempt)
+
+    def _of_status(self, failure: Any) -> Exception:
+        """The sentence for an HTTP status; transient ones are tried again."""
+        code = int(failure.status_code)
+        said = " ".join(str(getattr(failure, "message", "")).split())[:200]
+        if code in (401, 403):
+            return EndpointFailed(f"The endpoint refused the key ({code})", next="Check the key on the Settings page.")
+        if code == 404:
+            return EndpointFailed(f"The endpoint knows no model {self.model!r}, or no such path (404)",
+                                  next="Check model name and base URL on the Settings page.")
+        if code == 400 and ("context" in said.lower() or "too long" in said.lower()):
+            return EndpointFailed("The request is longer than the model's window (400)",
+                                  next="Ask a narrower question, or lower the window on the Settings page.")
+        if code in RETRIED:
+            what = "The endpoint is busy (429)" if code == 429 else f"The endpoint failed ({code})"
+            return _Transient(EndpointFailed(what, next="Wait a little and ask again."), _retry_after(failure))
+        return EndpointFailed(f"The endpoint refused the request ({code}): {said}",
+                              next="Check model name and settings.")
+
+    def _host(self) -> str:
+        return urlsplit(self._settings.base_url).hostname or ""
+
+    def _started(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                import openai
+
+                self._client = openai.AsyncOpenAI(
+                    api_key=self._settings.key or "none", base_url=self._settings.base_url, max_retries=0,
+                    timeout=openai.Timeout(self._settings.read_timeout_s, connect=10.0))
+            return self._client
+
+
+class _Transient(Exception):
+    """A failure worth another attempt; `final` is what it becomes when there is none left."""
+
+    def __init__(self, final: EndpointFailed, wait_s: float | None = None) -> None:
+        super().__init__(final.what)
+        self.final, self.wait_s = final, wait_s
+
+
+def _retry_after(failure: Any) -> float | None:
+    try:
+        return float(failure.response.headers.get("retry-after", ""))
+    except ValueError:
+        return None
+
+
+def normalised(raw: Mapping[str, Any] | None) -> Usage:
+    """Usage under one set of names; `input` includes cached tokens. What was not said stays None."""
+    if not raw:
+        return Usage()
+    details = raw.get("prompt_tokens_details") or {}
+    cached = details.get("cached_tokens", raw.get("prompt_cache_hit_tokens"))
+    reasoning = (raw.get("completion_tokens_details") or {}).get("reasoning_tokens")
+    return Usage(input=raw.get("prompt_tokens"), cached=cached, cache_write=details.get("cache_write_tokens"),
+                 output=raw.get("completion_tokens"), reasoning=reasoning)

@@ -1,0 +1,51 @@
+"""The sample corpora: what is there, how each is made, its questions.
+
+Owns: finding them. Refuses to know: how they are loaded or asked.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from peek_core.errors import NotFound
+
+NAMES = ("product_feedback",)
+
+
+@dataclass(frozen=True)
+class SampleCorpus:
+    """A corpus that makes itself. `questions` are the lines of questions.jsonl in order."""
+
+    name: str
+    title: str
+    description: str
+    as_of: str
+    generate: Callable[[Path], Path]
+    questions: tuple[Mapping[str, Any], ...]
+    planted: tuple[Mapping[str, Any], ...]
+
+
+def sample(name: str) -> SampleCorpus:
+    """Raises NotFound."""
+    if name not in NAMES:
+        raise NotFound(f"There is no sample {name!r}", next=f"There are: {', '.join(NAMES)}.")
+    folder = files(f"sample_corpora.{name}")
+    about = tomllib.loads(folder.joinpath("corpus.toml").read_text("utf-8"))
+    module, _, function = str(about["generator"]).partition(":")
+    lines = folder.joinpath("questions.jsonl").read_text("utf-8").splitlines()
+    return SampleCorpus(
+        name,
+        about["title"],
+        about["description"],
+        str(about["as_of"]),
+        getattr(importlib.import_module(module), function),
+        tuple(json.loads(line) for line in lines if line.strip()),
+        tuple(about["planted"]),
+    )

@@ -1,0 +1,423 @@
+"""The store over SQLAlchemy Core: datasets, runs, events, call traces, map versions.
+
+Owns: every write to the database and its transactions. Refuses to know: what a run or a map means.
+SQLite runs in WAL mode with synchronous NORMAL; several processes may share one data directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import Any, Protocol
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, Row, create_engine, delete, event, func, insert, select, update
+from sqlalchemy.exc import IntegrityError, OperationalError
+
+from peek_core.errors import Broken, Conflict, NotFound
+from peek_core.ports import Clock
+from peek_core.store import schema as t
+from peek_core.store.codec import dump, load
+from peek_core.values.call_trace import CallTrace
+from peek_core.values.dataset import Dataset, DatasetVersion, LoadReport, Profile
+from peek_core.values.events import Event
+from peek_core.values.trajectory import Trajectory
+
+
+class Act(Protocol):
+    """One act on a map, as its event row keeps it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def item(self) -> str: ...
+    @property
+    def body(self) -> Mapping[str, Any]: ...
+    @property
+    def author(self) -> str: ...
+
+
+def open_engine(url: str) -> Engine:
+    """An engine with SQLite's pragmas set on each connection."""
+    engine = create_engine(url, connect_args={"timeout": 30} if url.startswith("sqlite") else {})
+    if engine.dialect.name == "sqlite":
+
+        @event.listens_for(engine, "connect")
+        def _pragmas(connection: Any, _record: Any) -> None:
+            for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000", "foreign_keys=ON"):
+                connection.execute(f"PRAGMA {pragma}")
+
+    return engine
+
+
+def migrate(engine: Engine) -> None:
+    """Bring the schema up to date; safe when several processes start at once."""
+    config = Config()
+    config.set_main_option("script_location", str(files("peek_core.store").joinpath("migrations")))
+    for attempt in range(20):
+        try:
+            with engine.begin() as connection:
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+            return
+        except (OperationalError, IntegrityError):
+            if attempt == 19:
+                raise
+            time.sleep(0.1)
+
+
+class SqlStore:
+    """All of it behind plain methods; each call is one transaction."""
+
+    def __init__(self, url: str, clock: Clock) -> None:
+        self._engine = open_engine(url)
+        self._clock = clock
+        migrate(self._engine)
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextlib.contextmanager
+    def _write(self) -> Iterator[Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except OperationalError as failure:
+            raise Broken("The data directory can't be written", next="Check free space and permissions.") from failure
+
+    def _rows(self, statement: Any) -> Sequence[Row[Any]]:
+        with self._engine.connect() as connection:
+            return connection.execute(statement).all()
+
+    # Datasets
+
+    def add_version(self, dataset: Dataset, version: DatasetVersion, original: str | None) -> None:
+        """A new dataset, or a new version of one; `original` names where the uploaded file is kept."""
+        with self._write() as c:
+            known = c.execute(select(t.datasets.c.id).where(t.datasets.c.id == dataset.id)).first()
+            row = {
+                "id": dataset.id,
+                "title": dataset.title,
+                "created": dataset.created,
+                "version": dataset.version,
+                "as_of": dataset.as_of,
+                "options": dump(dataset.options),
+            }
+            if known:
+                c.execute(update(t.datasets).where(t.datasets.c.id == dataset.id).values(version=dataset.version))
+            else:
+                c.execute(insert(t.datasets).values(row))
+            c.execute(
+                insert(t.versions).values(
+                    dataset=version.dataset,
+                    number=version.number,
+                    created=version.created,
+                    file=version.file,
+                    original=original,
+                    report=dump(version.report),
+                )
+            )
+
+    def datasets(self) -> tuple[Dataset, ...]:
+        """Newest first."""
+        return tuple(_dataset(r) for r in self._rows(select(t.datasets).order_by(t.datasets.c.created.desc())))
+
+    def dataset(self, id: str) -> Dataset:
+        """Raises NotFound."""
+        rows = self._rows(select(t.datasets).where(t.datasets.c.id == id))
+        if not rows:
+            raise NotFound(f"There is no dataset {id!r}", next="`peek datasets` lists those there are.")
+        return _dataset(rows[0])
+
+    def update_dataset(self, id: str, *, title: str | None = None, options: Mapping[str, Any] | None = None) -> None:
+        values: dict[str, Any] = {} if title is None else {"title": title}
+        if options is not None:
+            values["options"] = dump(options)
+        with self._write() as c:
+            c.execute(update(t.datasets).where(t.datasets.c.id == id).values(**values))
+
+    def version(self, dataset: str, number: int) -> DatasetVersion:
+        rows = self._rows(select(t.versions).where(t.versions.c.dataset == dataset, t.versions.c.number == number))
+        if not rows:
+            raise NotFound(f"Dataset {dataset!r} has no version {number}")
+        r = rows[0]
+        return DatasetVersion(r.dataset, r.number, r.created, r.file, load(LoadReport, r.report))
+
+    def profile(self, dataset: str, version: int, view: str) -> Profile | None:
+        p = t.profiles
+        rows = self._rows(select(p.c.body).where(p.c.dataset == dataset, p.c.version == version, p.c.view == view))
+        return load(Profile, rows[0].body) if rows else None
+
+    def save_profile(self, dataset: str, version: int, view: str, profile: Profile) -> None:
+        with self._write() as c, contextlib.suppress(IntegrityError):
+            c.execute(insert(t.profiles).values(dataset=dataset, version=version, view=view, body=dump(profile)))
+
+    def forget(self, dataset: str) -> tuple[str, ...]:
+        """Remove every row of the dataset; returns the version files and originals that are now nobody's."""
+        rows = self._rows(select(t.versions.c.file, t.versions.c.original).where(t.versions.c.dataset == dataset))
+        with self._write() as c:
+            for table in reversed(t.metadata.sorted_tables):
+                if "dataset" in table.c:
+                    c.execute(delete(table).where(table.c.dataset == dataset))
+            c.execute(delete(t.datasets).where(t.datasets.c.id == dataset))
+        return tuple(x for r in rows for x in (r.file, r.original) if x)
+
+    def uses_original(self, original: str) -> bool:
+        """Whether any version still needs this kept original."""
+        return bool(self._rows(select(t.versions.c.dataset).where(t.versions.c.original == original).limit(1)))
+
+    # Runs
+
+    def add_run(self, **row: Any) -> None:
+        with self._write() as c:
+            c.execute(
+                insert(t.runs).values(
+                    reason="",
+                    ended=None,
+                    cancel=0,
+                    trajectory=None,
+                    summary=None,
+                    feedback=None,
+                    heartbeat=self._clock(),
+                    **row,
+                )
+            )
+
+    def run(self, id: str) -> Row[Any]:
+        """Raises NotFound."""
+        rows = self._rows(select(t.runs).where(t.runs.c.id == id))
+        if not rows:
+            raise NotFound(f"There is no run {id!r}")
+        return rows[0]
+
+    def runs(self, dataset: str, arm: str | None = None, limit: int = 200) -> tuple[Row[Any], ...]:
+        """The latest runs of a dataset, oldest first."""
+        query = select(t.runs).where(t.runs.c.dataset == dataset)
+        if arm is not None:
+            query = query.where(t.runs.c.arm == arm)
+        return tuple(reversed(self._rows(query.order_by(t.runs.c.created.desc(), t.runs.c.id.desc()).limit(limit))))
+
+    def update_run(self, id: str, **values: Any) -> None:
+        with self._write() as c:
+            c.execute(update(t.runs).where(t.runs.c.id == id).values(**values))
+
+    def now(self) -> float:
+        return self._clock()
+
+    def claim_run(self, owner: str, running: int) -> Row[Any] | None:
+        """Take this owner's oldest queued run, if fewer than `running` are being worked on and none of the same dataset
+        and arm is (a follow-up needs the answer before it). A patient run also waits until that arm has learned."""
+        r = t.runs
+        with self._write() as c:
+            alive = c.execute(select(func.count()).where(r.c.phase.in_(("working", "learning")))).scalar_one()
+            if alive >= running:
+                return None
+            busy = {
+                (b.dataset, b.arm, b.phase)
+                for b in c.execute(
+                    select(r.c.dataset, r.c.arm, r.c.phase).where(r.c.phase.in_(("working", "learning")))
+                )
+            }
+            waiting = c.execute(
+                select(r).where(r.c.phase == "queued", r.c.owner == owner).order_by(r.c.created, r.c.id).limit(200)
+            ).all()
+            row = next(
+                (
+                    w
+                    for w in waiting
+                    if (w.dataset, w.arm, "working") not in busy
+                    and not (w.patient and (w.dataset, w.arm, "learning") in busy)
+                ),
+                None,
+            )
+            if row is None:
+                return None
+            taken = c.execute(
+                update(r)
+                .where(r.c.id == row.id, r.c.phase == "queued")
+                .values(phase="working", heartbeat=self._clock())
+            )
+            return row if taken.rowcount == 1 else None
+
+    def has_queued(self, owner: str) -> bool:
+        return bool(self._rows(select(t.runs.c.id).where(t.runs.c.phase == "queued", t.runs.c.owner == owner).limit(1)))
+
+    def beat(self, owner: str) -> None:
+        """Say that this owner's runs are alive."""
+        with self._write() as c:
+            c.execute(
+                update(t.runs).where(t.runs.c.owner == owner, t.runs.c.phase != "done").values(heartbeat=self._clock())
+            )
+
+    def request_cancel(self, run: str) -> None:
+        """Note the wish; a run that was still queued ends here."""
+        r = t.runs
+        with self._write() as c:
+            c.execute(update(r).where(r.c.id == run).values(cancel=1))
+            c.execute(
+                update(r)
+                .where(r.c.id == run, r.c.phase == "queued")
+                .values(phase="done", status="cancelled", reason="Stopped before it began.", ended=self._clock())
+            )
+
+    def cancel_requested(self, run: str) -> bool:
+        return bool(self._rows(select(t.runs.c.id).where(t.runs.c.id == run, t.runs.c.cancel == 1)))
+
+    def recover(self, stale_s: float) -> int:
+        """Mark runs whose owner stopped beating as interrupted (an answered one stays answered); returns how many."""
+        r, stale = t.runs, self._clock() - stale_s
+        with self._write() as c:
+            done = c.execute(
+                update(r)
+                .where(r.c.phase.in_(("queued", "working")), r.c.heartbeat < stale)
+                .values(
+                    status="interrupted",
+                    phase="done",
+                    ended=self._clock(),
+                    reason="The server stopped while this question was being worked on. Ask it again.",
+                )
+            )
+            c.execute(update(r).where(r.c.phase == "learning", r.c.heartbeat < stale).values(phase="done"))
+            return int(done.rowcount)
+
+    def trajectory(self, row: Row[Any]) -> Trajectory | None:
+        return load(Trajectory, row.trajectory) if row.trajectory else None
+
+    def summary(self, row: Row[Any]) -> dict[str, Any]:
+        """What was stored beside the run's end; empty while it runs."""
+        held: dict[str, Any] = json.loads(row.summary) if row.summary else {}
+        return held
+
+    def active_runs(self, dataset: str) -> tuple[str, ...]:
+        r = t.runs
+        return tuple(
+            row.id
+            for row in self._rows(
+                select(r.c.id).where(r.c.dataset == dataset, r.c.phase != "done").order_by(r.c.created)
+            )
+        )
+
+    def is_learning(self, dataset: str, arm: str) -> bool:
+        """Whether an update of this arm's map is still going on."""
+        r = t.runs
+        return bool(
+            self._rows(select(r.c.id).where(r.c.dataset == dataset, r.c.arm == arm, r.c.phase == "learning").limit(1))
+        )
+
+    def add_event(self, dataset: str, e: Event) -> None:
+        with self._write() as c:
+            c.execute(
+                insert(t.events).values(run=e.run, seq=e.seq, dataset=dataset, name=e.name, at=e.at, body=dump(e.body))
+            )
+
+    def events(self, run: str, after: int = 0) -> tuple[Event, ...]:
+        e = t.events
+        rows = self._rows(select(e).where(e.c.run == run, e.c.seq > after).order_by(e.c.seq))
+        return tuple(Event(r.run, r.seq, r.name, r.at, json.loads(r.body)) for r in rows)
+
+    # Call traces
+
+    def add_call(self, dataset: str, trace: CallTrace, texts: Mapping[str, str], reply: tuple[str, str] | None) -> None:
+        """A call trace and the texts it speaks of, each text once per dataset. `reply` is (hash, text)."""
+        now = self._clock()
+        everything = dict(texts) | ({reply[0]: reply[1]} if reply else {})
+        with self._write() as c:
+            known = set(
+                c.execute(
+                    select(t.bodies.c.hash).where(t.bodies.c.dataset == dataset, t.bodies.c.hash.in_(everything))
+                ).scalars()
+            )
+            new = [
+                {"dataset": dataset, "hash": h, "at": now, "text": x} for h, x in everything.items() if h not in known
+            ]
+            for row in new:
+                c.execute(insert(t.bodies).prefix_with("OR IGNORE", dialect="sqlite").values(row))
+            c.execute(
+                insert(t.calls).values(
+                    id=trace.id,
+                    run=trace.run,
+                    dataset=dataset,
+                    n=trace.n,
+                    at=trace.at,
+                    trace=dump(trace),
+                    reply=reply[0] if reply else None,
+                )
+            )
+
+    def calls(self, run: str) -> tuple[CallTrace, ...]:
+        rows = self._rows(select(t.calls.c.trace).where(t.calls.c.run == run).order_by(t.calls.c.n))
+        return tuple(load(CallTrace, r.trace) for r in rows)
+
+    def call(self, id: str) -> tuple[CallTrace, str | None]:
+        """A trace and the hash of its reply."""
+        rows = self._rows(select(t.calls).where(t.calls.c.id == id))
+        if not rows:
+            raise NotFound(f"There is no call {id!r}")
+        return load(CallTrace, rows[0].trace), rows[0].reply
+
+    def texts(self, dataset: str, hashes: Sequence[str]) -> dict[str, str]:
+        rows = self._rows(
+            select(t.bodies.c.hash, t.bodies.c.text).where(t.bodies.c.dataset == dataset, t.bodies.c.hash.in_(hashes))
+        )
+        return {r.hash: r.text for r in rows}
+
+    def drop_texts(self, before: float) -> int:
+        """Retention: remove section texts older than a moment."""
+        with self._write() as c:
+            return int(c.execute(delete(t.bodies).where(t.bodies.c.at < before)).rowcount)
+
+    # Maps
+
+    def map_body(self, dataset: str, arm: str, number: int | None = None) -> str | None:
+        """The newest map's JSON, or that of the version asked for; None where none was saved."""
+        m = t.maps
+        query = select(m.c.body).where(m.c.dataset == dataset, m.c.arm == arm)
+        query = query.where(m.c.number == number) if number is not None else query.order_by(m.c.number.desc()).limit(1)
+        rows = self._rows(query)
+        return rows[0].body if rows else None
+
+    def save_map(
+        self, dataset: str, arm: str, number: int, body: str, acts: Sequence[Act], run: str, author: str
+    ) -> None:
+        """Save a version with its events; raises Conflict when that version number is taken."""
+        key = {"dataset": dataset, "arm": arm, "number": number, "at": self._clock(), "run": run}
+        try:
+            with self._write() as c:
+                c.execute(insert(t.maps).values(**key, author=author, body=body))
+                for act in acts:
+                    c.execute(
+                        insert(t.map_events).values(
+                            **key, author=act.author, name=act.name, item=act.item, body=dump(act.body)
+                        )
+                    )
+        except IntegrityError as taken:
+            raise Conflict(
+                "The map was changed by somebody else meanwhile", next="Look at it and try again."
+            ) from taken
+
+    def map_versions(self, dataset: str, arm: str) -> tuple[Row[Any], ...]:
+        m = t.maps
+        return tuple(
+            self._rows(
+                select(m.c.number, m.c.at, m.c.run, m.c.author)
+                .where(m.c.dataset == dataset, m.c.arm == arm)
+                .order_by(m.c.number)
+            )
+        )
+
+    def map_events(
+        self, dataset: str, arm: str, number: int | None = None, run: str | None = None
+    ) -> tuple[Row[Any], ...]:
+        e = t.map_events
+        query = select(e).where(e.c.dataset == dataset, e.c.arm == arm)
+        query = query.where(e.c.number == number) if number is not None else query
+        query = query.where(e.c.run == run) if run is not None else query
+        return tuple(self._rows(query.order_by(e.c.id)))
+
+
+def _dataset(r: Row[Any]) -> Dataset:
+    return Dataset(r.id, r.title, r.created, r.version, r.as_of, json.loads(r.options))

@@ -1,0 +1,138 @@
+"""What is known of a dataset: tables, columns, how it was read, and its profile.
+
+Owns: the shapes of load reports and profiles. Refuses to know: files, engines and prompts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as read. `name` is the safe SQL identifier, `label` the header as it stood in the file."""
+
+    name: str
+    label: str
+    type: str
+    """DuckDB type name: VARCHAR, BIGINT, DOUBLE, DATE, TIMESTAMP, BOOLEAN."""
+    nulls: int
+    distinct: int | None = None
+    """Distinct non-null values; None where it was not counted."""
+    sample: str = ""
+    """One non-null value, at most 60 characters."""
+
+
+@dataclass(frozen=True)
+class TableReport:
+    """One table as read from one file or sheet."""
+
+    name: str
+    rows: int
+    columns: tuple[Column, ...]
+    rejects: int = 0
+    encoding: str = "utf-8"
+    dialect: str = ""
+    """In words, e.g. `semicolon, double quote, header in line 1`; for a workbook the sheet's name."""
+    header_rows: int = 1
+    repairs: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A reading that could really be otherwise."""
+
+    where: str
+    what: str
+    alternative: str
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """How one upload was read. `sha256` and `size` (bytes) are of the original file."""
+
+    source: str
+    sha256: str
+    size: int
+    tables: tuple[TableReport, ...]
+    doubts: tuple[Doubt, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def rows(self) -> int:
+        return sum(t.rows for t in self.tables)
+
+
+@dataclass(frozen=True)
+class TopValue:
+    """A value of a column and how many rows have it; the text is cut at 60 characters."""
+
+    value: str
+    count: int
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What the agent is told of a column, free of the map's budget."""
+
+    name: str
+    label: str
+    type: str
+    nulls: int
+    distinct: int | None
+    minimum: str | None
+    maximum: str | None
+    top: tuple[TopValue, ...] = ()
+    complete: bool = False
+    """True when `top` lists every value the column has."""
+    average_length: float | None = None
+    free_text: bool = False
+
+
+@dataclass(frozen=True)
+class TableProfile:
+    """One table or view: its name, row count and columns."""
+
+    name: str
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+
+    def column(self, name: str) -> ColumnProfile | None:
+        return next((c for c in self.columns if c.name == name), None)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Profile of all tables of one (version, view)."""
+
+    tables: tuple[TableProfile, ...]
+
+    def table(self, name: str) -> TableProfile | None:
+        return next((t for t in self.tables if t.name == name), None)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The recurring thing. `version` is its current one; `title` is what the person calls it."""
+
+    id: str
+    title: str
+    created: float
+    version: int
+    as_of: str | None = None
+    """ISO date used as today by a sample corpus's demo; None means the real clock."""
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DatasetVersion:
+    """One upload of a dataset: where its rows lie and how they were read."""
+
+    dataset: str
+    number: int
+    created: float
+    file: str
+    """Name of the immutable DuckDB file inside the data directory's corpora folder."""
+    report: LoadReport

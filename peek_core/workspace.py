@@ -1,0 +1,412 @@
+"""The workspace: one data directory and everything a person does with it. Pages and terminal call only this.
+
+Owns: the composition of all parts; the only place that picks concrete providers, engines and stores. Refuses to know:
+how anything is drawn. Reading order of the product: this file, agents/repl.py, context_pipe/pipe.py,
+context_map/map.py, policies/peek.py.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from peek_core import tokens
+from peek_core.agents.observation import Sharing
+from peek_core.asking import Asking, Collaborators, Order
+from peek_core.book import StoreBook
+from peek_core.context_map.definitions import Definition
+from peek_core.context_map.map import ContextMap
+from peek_core.context_pipe.stats import PipelineStats
+from peek_core.curation import Curator
+from peek_core.datasets import Progress, Shelf, View, load_sample, run_query
+from peek_core.errors import NotFound, Refused
+from peek_core.jobs import CancelSignal, JobManager
+from peek_core.ports import Clock, Provider, QueryOutcome, RunQuery
+from peek_core.providers.builtin.provider import BuiltinAnalyst
+from peek_core.providers.chat_completions import ChatCompletions, check_url
+from peek_core.providers.loop import LoopThread
+from peek_core.samples import sample
+from peek_core.settings import EndpointSettings, MapSettings, Settings
+from peek_core.store.sql_store import SqlStore
+from peek_core.values.call_trace import CallTrace
+from peek_core.values.canon import content_hash
+from peek_core.values.dataset import Dataset, LoadReport, Profile
+from peek_core.values.events import Event
+from peek_core.values.messages import PromptSection
+from peek_core.values.trajectory import Trajectory, Turn
+
+MAIN = "peek"
+"""The arm of ordinary questions; others belong to comparisons."""
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run as pages and terminal see it."""
+
+    id: str
+    dataset: str
+    arm: str
+    question: str
+    analyst: str
+    status: str
+    phase: str
+    reason: str
+    created: float
+    ended: float | None
+    map_version: int | None
+    trajectory: Trajectory | None
+    summary: Mapping[str, Any]
+    feedback: str | None
+
+    @property
+    def active(self) -> bool:
+        return self.phase != "done"
+
+
+class NeedsConsent(Refused):
+    """The dataset's sharing level with this endpoint was not chosen yet."""
+
+
+class Workspace:
+    """Open one with a Settings; close it when done. Safe from several threads."""
+
+    def __init__(
+        self, settings: Settings, *, clock: Clock = time.time, provider: Callable[[], Provider] | None = None
+    ) -> None:
+        self.settings = settings
+        self._clock = clock
+        self._endpoint = settings.endpoint
+        if self._endpoint:
+            check_url(self._endpoint.base_url)
+        self._chosen_provider = provider
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        self.store = SqlStore(f"sqlite:///{settings.data_dir / 'peek.sqlite'}", clock)
+        self.shelf = Shelf(settings, self.store, clock)
+        self._loop = LoopThread()
+        self._count = tokens.counter()
+        self._shared = Collaborators(settings, self.store, self.shelf, PipelineStats(), self._count, clock, self.new_id)
+        self._orders: dict[str, Order] = {}
+        self._jobs = JobManager(settings, self.store, self._work)
+        self.store.recover(settings.stale_s)
+        self.store.drop_texts(clock() - settings.keep_text_days * 86_400)
+
+    def close(self) -> None:
+        """Stop what runs and close the store."""
+        self._jobs.close()
+        self.store.close()
+
+    # Datasets
+
+    def datasets(self) -> tuple[Dataset, ...]:
+        return self.store.datasets()
+
+    def dataset(self, id_or_title: str) -> Dataset:
+        """By id, or by a title only one dataset has. Raises NotFound."""
+        found = [d for d in self.store.datasets() if id_or_title in (d.id, d.title)]
+        exact = [d for d in found if d.id == id_or_title] or found
+        if len(exact) == 1:
+            return exact[0]
+        if exact:
+            raise NotFound(f"{len(exact)} datasets are called {id_or_title!r}", next="Use the id from `peek datasets`.")
+        raise NotFound(f"There is no dataset {id_or_title!r}", next="`peek datasets` lists those there are.")
+
+    def load(
+        self,
+        source: Path,
+        *,
+        title: str | None = None,
+        keep: bool = True,
+        progress: Progress = lambda stage, done: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Dataset:
+        """Read a file into a new dataset."""
+        return self.shelf.load(source, title=title, keep=keep, progress=progress, cancelled=cancelled)
+
+    def load_sample(self, name: str, progress: Progress = lambda stage, done: None) -> Dataset:
+        """Generate and load a sample corpus; an existing one is returned as it is."""
+        corpus = sample(name)
+        held = next((d for d in self.datasets() if d.options.get("sample") == name), None)
+        if held:
+            return held
+        made = load_sample(self.shelf, corpus.generate, title=corpus.title, as_of=corpus.as_of, progress=progress)
+        self.store.update_dataset(made.id, options={**made.options, "sample": name})
+        return self.store.dataset(made.id)
+
+    def rename(self, dataset: str, title: str) -> None:
+        self.shelf.rename(dataset, title)
+
+    def forget(self, dataset: str) -> None:
+        """Erase a dataset with everything learned and done; stops its runs first."""
+        for run in self.runs(dataset, arm=None):
+            if run.active:
+                self._jobs.cancel(run.id)
+        self.shelf.forget(dataset)
+
+    def report(self, dataset: str) -> LoadReport:
+        return self.shelf.version(self.store.dataset(dataset)).report
+
+    def profile(self, dataset: str, arm: str = MAIN) -> Profile:
+        """Of the curated view as it stands."""
+        version = self.shelf.version(self.store.dataset(dataset))
+        return self.shelf.profile(version, self.view(dataset, arm))
+
+    def view(self, dataset: str, arm: str = MAIN, definitions: Sequence[Definition] | None = None) -> View:
+        active = self.map(dataset, arm).active if definitions is None else definitions
+        return self.shelf.view(self.shelf.version(self.store.dataset(dataset)), active)
+
+    def sql(self, dataset: str, query: str, limit: int = 1_000) -> QueryOutcome:
+        """One statement on the curated view, as the agent would run it."""
+        with self.shelf.engine(self.view(dataset)) as engine:
+            return engine.query(query, limit=limit)
+
+    def export_csv(self, dataset: str, query: str, target: Path, arm: str = MAIN) -> int:
+        """The whole result of a query as CSV, formula starts neutralised; returns its rows."""
+        with self.shelf.engine(self.view(dataset, arm)) as engine:
+            return engine.export_csv(query, str(target))
+
+    # Who answers
+
+    @property
+    def endpoint(self) -> EndpointSettings | None:
+        return self._endpoint
+
+    def use_endpoint(self, endpoint: EndpointSettings | None) -> None:
+        """Answer with this endpoint from now on; None: the built-in analyst. Kept in the process only."""
+        if endpoint:
+            check_url(endpoint.base_url)
+        self._endpoint = endpoint
+
+    def provider(self) -> Provider:
+        if self._chosen_provider is not None:
+            return self._chosen_provider()
+        return ChatCompletions(self._endpoint, self._loop) if self._endpoint else BuiltinAnalyst()
+
+    def analyst(self) -> str:
+        """Who answers, in words for every answer."""
+        p = self.provider()
+        return p.model if p.capabilities.language_model else "built-in analyst, no language model"
+
+    def test_connection(self, endpoint: EndpointSettings) -> str:
+        """One tiny request; returns the model's name and time, raises EndpointFailed or Refused with the reason."""
+        provider = ChatCompletions(replace(endpoint, retries=0), self._loop)
+        wire = provider.encode([_ping()], None)
+        done = provider.send(wire, CancelSignal(), lambda: None)
+        return f"{done.model or endpoint.model} replied in {done.seconds:.1f} s"
+
+    def sharing(self, dataset: Dataset, provider: Provider) -> Sharing:
+        """What may leave for this provider; raises NeedsConsent when the person has not chosen yet."""
+        if not provider.capabilities.language_model or self._endpoint is None:
+            return Sharing.SAMPLE_ROWS
+        level = dataset.options.get("sharing", {}).get(self._endpoint.base_url)
+        if level is None:
+            raise NeedsConsent(
+                f"Nothing of {dataset.title!r} was sent to {self._endpoint.base_url} yet",
+                next="Choose what may be shared: schema_only, aggregates or sample_rows.",
+            )
+        return Sharing(level)
+
+    def share(self, dataset: str, level: str) -> None:
+        """Choose the sharing level of a dataset with the present endpoint."""
+        if self._endpoint is None:
+            return
+        held = self.store.dataset(dataset)
+        levels = {**held.options.get("sharing", {}), self._endpoint.base_url: Sharing(level).value}
+        self.store.update_dataset(dataset, options={**held.options, "sharing": levels})
+
+    # Questions
+
+    def ask(
+        self,
+        dataset: str,
+        question: str,
+        *,
+        arm: str = MAIN,
+        fixed_map: ContextMap | None = None,
+        map_settings: MapSettings | None = None,
+        patient: bool = False,
+    ) -> str:
+        """Queue a question; returns the run's id. Raises Refused for an empty or endless one, NeedsConsent.
+
+        `patient`: start only when the question before it has been learned from (a series).
+        """
+        clean = question.strip()
+        if not clean:
+            raise Refused("The question is empty", next="Type what you want to know.")
+        limit = self.settings.run.question_chars
+        if len(clean) > limit:
+            raise Refused(
+                f"The question has {len(clean):,} characters, at most {limit:,} are read",
+                next="Shorten it, or load the text as a dataset.",
+            )
+        held = self.store.dataset(dataset)
+        provider = self.provider()
+        order = Order(
+            run=self.new_id(),
+            dataset=held,
+            question=clean,
+            arm=arm,
+            provider=provider,
+            sharing=self.sharing(held, provider),
+            map_settings=map_settings or self.map_settings(held),
+            history=(),
+            fixed_map=fixed_map,
+        )
+        self._orders[order.run] = order
+        self.store.add_run(
+            id=order.run,
+            dataset=dataset,
+            version=held.version,
+            arm=arm,
+            map_version=None,
+            question=clean,
+            analyst=self.analyst(),
+            status="running",
+            phase="queued",
+            created=self._clock(),
+            owner=self._jobs.owner,
+            patient=int(patient),
+        )
+        self._jobs.submitted()
+        return order.run
+
+    def _work(self, run: str, cancel: CancelSignal) -> None:
+        order = self._orders.pop(run)
+        history = self._turns(order.dataset.id, order.arm, before=run)
+        Asking(self._shared, replace(order, history=history), cancel).run()
+
+    def wait(self, run: str, timeout_s: float = 3_600, learned: bool = True) -> RunView:
+        """Block until the run has ended (and learned)."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            view = self.run(run)
+            if not view.active or (not learned and view.phase == "learning"):
+                return view
+            time.sleep(0.02)
+        return self.run(run)
+
+    def cancel(self, run: str) -> None:
+        self._jobs.cancel(run)
+
+    def run(self, id: str) -> RunView:
+        return self._run_view(self.store.run(id))
+
+    def runs(self, dataset: str, arm: str | None = MAIN, limit: int = 200) -> tuple[RunView, ...]:
+        """Oldest first."""
+        return tuple(self._run_view(r) for r in self.store.runs(dataset, arm, limit))
+
+    def active_runs(self, dataset: str) -> tuple[str, ...]:
+        """Ids of runs not yet done; runs of a dead process are marked interrupted on the way."""
+        self.store.recover(self.settings.stale_s)
+        return self.store.active_runs(dataset)
+
+    def events(self, run: str, after: int = 0) -> tuple[Event, ...]:
+        return self.store.events(run, after)
+
+    def rate(self, run: str, feedback: str | None) -> None:
+        """helpful, not_helpful or None."""
+        self.store.update_run(run, feedback=feedback)
+
+    def new_conversation(self, dataset: str) -> None:
+        """Follow-ups no longer look back beyond this moment; history stays."""
+        held = self.store.dataset(dataset)
+        self.store.update_dataset(dataset, options={**held.options, "conversation_from": self._clock()})
+
+    def calls(self, run: str) -> tuple[CallTrace, ...]:
+        return self.store.calls(run)
+
+    def call_texts(self, dataset: str, call: CallTrace) -> tuple[dict[str, str], str | None]:
+        """Section texts by hash, and the reply; what retention removed is missing."""
+        _, reply = self.store.call(call.id)
+        hashes = [s.hash for s in call.explain.sections]
+        held = self.store.texts(dataset, [*hashes, *([reply] if reply else [])])
+        return held, held.get(reply) if reply else None
+
+    # The map
+
+    def map(self, dataset: str, arm: str = MAIN, number: int | None = None) -> ContextMap:
+        return StoreBook(self.store, dataset, arm).at(number)
+
+    def curator(self, dataset: str, arm: str = MAIN, settings: MapSettings | None = None) -> Curator:
+        held = self.store.dataset(dataset)
+        version = self.shelf.version(held)
+
+        def query_with(use: Callable[[RunQuery], Any], definitions: tuple[Definition, ...]) -> Any:
+            with self.shelf.engine(self.shelf.view(version, definitions)) as engine:
+                return use(run_query(engine))
+
+        return Curator(
+            StoreBook(self.store, dataset, arm),
+            settings or self.map_settings(held),
+            self._count[1],
+            query_with,
+            self.shelf.columns(version),
+            version.number,
+        )
+
+    def map_settings(self, dataset: Dataset) -> MapSettings:
+        """The dataset's own dials over the defaults."""
+        known = asdict(self.settings.map)
+        return replace(self.settings.map, **{k: v for k, v in dataset.options.get("map", {}).items() if k in known})
+
+    def set_map(self, dataset: str, **dials: Any) -> None:
+        """Change budget, evolve_steps, order, auto_accept of a dataset."""
+        held = self.store.dataset(dataset)
+        self.store.update_dataset(dataset, options={**held.options, "map": {**held.options.get("map", {}), **dials}})
+
+    def count_tokens(self, text: str) -> int:
+        return self._count[1](text)
+
+    def _turns(self, dataset: str, arm: str, before: str) -> tuple[Turn, ...]:
+        since = self.store.dataset(dataset).options.get("conversation_from", 0.0)
+        done = [
+            r
+            for r in self.runs(dataset, arm, 20)
+            if r.id != before and r.created >= since and r.status in ("answered", "partly") and r.trajectory
+        ]
+        turns = []
+        for r in done[-3:]:
+            answer = r.trajectory.answer if r.trajectory else None
+            if answer is not None:
+                turns.append(
+                    Turn(
+                        r.question,
+                        answer.text,
+                        answer.sql,
+                        answer.table.columns if answer.table else (),
+                        answer.table.row_count if answer.table else None,
+                        answer.reading,
+                    )
+                )
+        return tuple(turns)
+
+    def _run_view(self, row: Any) -> RunView:
+        return RunView(
+            row.id,
+            row.dataset,
+            row.arm,
+            row.question,
+            row.analyst,
+            row.status,
+            row.phase,
+            row.reason,
+            row.created,
+            row.ended,
+            row.map_version,
+            self.store.trajectory(row),
+            self.store.summary(row),
+            row.feedback,
+        )
+
+    def new_id(self) -> str:
+        """A new id for a run, call or comparison."""
+        # Sortable by time: ids order runs and calls made within one second too.
+        return f"{int(self._clock() * 1_000):011x}{secrets.token_hex(3)}"
+
+
+def _ping() -> PromptSection:
+    text = "Reply with the word ready."
+    return PromptSection("ping", "question", "user", text, 6, content_hash(text))
