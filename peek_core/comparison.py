@@ -67,7 +67,7 @@ class Comparisons:
     def start(self, dataset: str, questions: Sequence[Mapping[str, Any]]) -> str:
         """Play in the background; returns the comparison's id."""
         id = self._w.new_id()[-8:]
-        self._note(
+        self.note(
             dataset,
             id,
             {
@@ -157,10 +157,11 @@ class Comparisons:
             log.exception("comparison %s failed", id)
             state = "failed: the log has the details"
         finally:
-            self._note(dataset, id, {"state": state})
+            self.note(dataset, id, {"state": state})
             self._stops.pop(id, None)
 
-    def _note(self, dataset: str, id: str, values: Mapping[str, Any]) -> None:
+    def note(self, dataset: str, id: str, values: Mapping[str, Any]) -> None:
+        """Keep what the page must know of a comparison besides its runs."""
         held = self._w.store.dataset(dataset)
         all_of_them = dict(held.options.get("comparisons", {}))
         all_of_them[id] = {**all_of_them.get(id, {}), **values}

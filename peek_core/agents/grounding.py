@@ -37,17 +37,16 @@ def figures(text: str, results: Sequence[Sequence[Sequence[Any]]], question: str
     counts = [len(table) for table in results]
     asked = {m[0] for m in _NUMBER.finditer(question)} | set(_ISO.findall(question))
     spans = [(m.start(), m.end()) for m in _ISO.finditer(text)]
-    spans += [(m.start(), m.end()) for m in _NUMBER.finditer(text)
-              if not any(a <= m.start() < b for a, b in spans)]
+    spans += [(m.start(), m.end()) for m in _NUMBER.finditer(text) if not any(a <= m.start() < b for a, b in spans)]
     found = []
     for start, end in sorted(spans):
         token = text[start:end]
-        percent = bool(_PERCENT.match(text[end:end + 10]))
+        percent = bool(_PERCENT.match(text[end : end + 10]))
         where = next((i + 1 for i, table in enumerate(cells) if _in(token, percent, table)), None)
-        if where is None and not percent:
-            where = next((i + 1 for i, n in enumerate(counts) if token.replace(",", "") == str(n)), None)
         if where is None and token in asked:
             where = 0
+        if where is None and not percent:
+            where = next((i + 1 for i, n in enumerate(counts) if token.replace(",", "") == str(n)), None)
         found.append(Figure(start, end, token, where))
     return tuple(found)
 
@@ -64,7 +63,8 @@ def _equals(number: float, decimals: int, percent: bool, token: str, cell: Any) 
     if isinstance(cell, bool) or cell is None:
         return False
     if isinstance(cell, (int, float)):
-        near = 0.5 * 10.0 ** -decimals * (1 + 1e-9)
-        return (abs(abs(cell) - abs(number)) <= (near if decimals or isinstance(cell, float) else 0)
-                or (percent and abs(cell * 100 - number) <= near))
+        near = 0.5 * 10.0**-decimals * (1 + 1e-9)
+        return abs(abs(cell) - abs(number)) <= (near if decimals or isinstance(cell, float) else 0) or (
+            percent and abs(cell * 100 - number) <= near
+        )
     return str(cell) == token or (not isinstance(cell, str) and token in re.findall(r"\d+", str(cell)))

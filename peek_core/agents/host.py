@@ -77,14 +77,22 @@ class Host:
         self._known = {v.split(":")[0] for v in known}
 
     def functions(self) -> Mapping[str, HostFunction]:
-        return {"sql": self.sql, "show": self.show, "llm_query": self.llm_query,
-                "llm_query_batched": self.llm_query_batched, "FINAL": self.final, "FINAL_VAR": self.final_var}
+        return {
+            "sql": self.sql,
+            "show": self.show,
+            "llm_query": self.llm_query,
+            "llm_query_batched": self.llm_query_batched,
+            "FINAL": self.final,
+            "FINAL_VAR": self.final_var,
+        }
 
     def sql(self, query: str) -> list[dict[str, Any]]:
         """Run one statement; rows as dicts, at most `rows_to_cell`."""
         if self._a.sharing is Sharing.AGGREGATES and isinstance(query, str) and row_level(query):
-            raise QueryFailed("This dataset is shared as aggregates: sql() gives counts and other aggregates, not rows",
-                              next="Aggregate, or use show(query) to show rows to the person.")
+            raise QueryFailed(
+                "This dataset is shared as aggregates: sql() gives counts and other aggregates, not rows",
+                next="Aggregate, or use show(query) to show rows to the person.",
+            )
         table = self._query(query, self._a.limits.rows_to_cell)
         rows = as_records(table)
         self._by_rows[content_hash(plain(rows))] = query
@@ -98,12 +106,26 @@ class Host:
             shown = Shown(table, text, result)
         else:
             table = _table(result)
-            shown = Shown(replace(table, rows=table.rows[: self._a.limits.rows_stored],
-                                  truncated=len(table.rows) > self._a.limits.rows_stored), text,
-                          self._by_rows.get(content_hash(plain(result))))
+            shown = Shown(
+                replace(
+                    table,
+                    rows=table.rows[: self._a.limits.rows_stored],
+                    truncated=len(table.rows) > self._a.limits.rows_stored,
+                ),
+                text,
+                self._by_rows.get(content_hash(plain(result))),
+            )
         self.log.shown.append(shown)
-        self._a.emit("shown", {"turn": self._turn, "title": text, "columns": list(table.columns),
-                               "rows": plain(shown.table.rows[:50]), "row_count": table.row_count})
+        self._a.emit(
+            "shown",
+            {
+                "turn": self._turn,
+                "title": text,
+                "columns": list(table.columns),
+                "rows": plain(shown.table.rows[:50]),
+                "row_count": table.row_count,
+            },
+        )
 
     def llm_query(self, prompt: str) -> str:
         """Ask the model about one text."""
@@ -126,21 +148,33 @@ class Host:
         self._a.emit("sub_call", {"turn": self._turn, "asked": len(prompts), "answered": len(replies)})
         return replies
 
-    def final(self, answer: Any = None, value: Any = None, reading: Any = None, notes: Any = (), suggestions: Any = (),
-              follow_ups: Any = (), items: Any = ()) -> None:
+    def final(
+        self,
+        answer: Any = None,
+        value: Any = None,
+        reading: Any = None,
+        notes: Any = (),
+        suggestions: Any = (),
+        follow_ups: Any = (),
+        items: Any = (),
+    ) -> None:
         """Give the answer and end the run; FINAL(None, notes=[why]) ends it without one."""
         used = _texts(items)
         if answer is not None and not self._seen_data and not (set(used) & self._a.verified):
-            raise CellFailed("FINAL before any look at the data: no earlier cell ran a query that worked. "
-                             "Query first, read the result in the next turn, then answer.")
+            raise CellFailed(
+                "FINAL before any look at the data: no earlier cell ran a query that worked. "
+                "Query first, read the result in the next turn, then answer."
+            )
         self.log.final = Final(answer, value, reading, _texts(notes), _texts(suggestions), _texts(follow_ups), used)
         raise StopCell
 
     def final_var(self, name: str) -> None:
         """Give a variable made in an earlier turn as the answer and end the run."""
         if name not in self._known:
-            raise CellFailed(f"FINAL_VAR takes a variable made in an earlier turn; {name!r} is none. "
-                             f"There are: {', '.join(sorted(self._known)) or 'no variables yet'}.")
+            raise CellFailed(
+                f"FINAL_VAR takes a variable made in an earlier turn; {name!r} is none. "
+                f"There are: {', '.join(sorted(self._known)) or 'no variables yet'}."
+            )
         if not self._seen_data:
             raise CellFailed("FINAL_VAR before any look at the data: no earlier cell ran a query that worked.")
         self.log.final = Final(variable=name)
@@ -165,9 +199,18 @@ class Host:
     def _record(self, record: SqlRecord) -> None:
         self.log.queries.append(record)
         table = record.table
-        self._a.emit("sql", {"turn": self._turn, "id": record.id, "sql": record.sql, "seconds": record.seconds,
-                             "row_count": table.row_count if table else None, "error": record.error,
-                             "look_up": record.look_up})
+        self._a.emit(
+            "sql",
+            {
+                "turn": self._turn,
+                "id": record.id,
+                "sql": record.sql,
+                "seconds": record.seconds,
+                "row_count": table.row_count if table else None,
+                "error": record.error,
+                "look_up": record.look_up,
+            },
+        )
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 
 _MARKED = re.compile(r"/\*\s*look-?up\b", re.I)
-_META = re.compile(r"^\s*(?:describe|summarize|show|explain)\b|\binformation_schema\b|\bduckdb_(?:columns|tables)\b", re.I)
+_META = re.compile(
+    r"^\s*(?:describe|summarize|show|explain)\b|\binformation_schema\b|\bduckdb_(?:columns|tables)\b", re.I
+)
 _DISTINCT = re.compile(r"^\s*select\s+distinct\b", re.I)
-_PEEK = re.compile(r"^\s*(?:select\s+(?:\*|[\w\s,\".]+)\s+)?from\b(?!.*\b(?:group\s+by|where)\b).*\blimit\s+\d+\s*;?\s*$",
-                   re.I | re.S)
+_PEEK = re.compile(
+    r"^\s*(?:select\s+(?:\*|[\w\s,\".]+)\s+)?from\b(?!.*\b(?:group\s+by|where)\b).*\blimit\s+\d+\s*;?\s*$", re.I | re.S
+)
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.S)
 
 

@@ -23,11 +23,21 @@ CONVERSATION_CHARS = 2_400
 def fixed_records() -> tuple[SourceRecord, ...]:
     """Identity, protocol and host functions: the same for every dataset and question."""
     return tuple(
-        SourceRecord(name=name.replace("_", " "), kind=kind, tier=tier, scope=Scope.GLOBAL, priority=Priority.NEVER,
-                     role="system", text=prompt(name))
-        for name, kind, tier in (("identity", Kind.IDENTITY, LifecycleTier.IMMUTABLE),
-                                 ("protocol", Kind.CONSTRAINTS, LifecycleTier.IMMUTABLE),
-                                 ("host_functions", Kind.HOST_FUNCTIONS, LifecycleTier.PER_AGENT)))
+        SourceRecord(
+            name=name.replace("_", " "),
+            kind=kind,
+            tier=tier,
+            scope=Scope.GLOBAL,
+            priority=Priority.NEVER,
+            role="system",
+            text=prompt(name),
+        )
+        for name, kind, tier in (
+            ("identity", Kind.IDENTITY, LifecycleTier.IMMUTABLE),
+            ("protocol", Kind.CONSTRAINTS, LifecycleTier.IMMUTABLE),
+            ("host_functions", Kind.HOST_FUNCTIONS, LifecycleTier.PER_AGENT),
+        )
+    )
 
 
 def profile_record(profile: Profile, sharing: Sharing) -> SourceRecord:
@@ -38,13 +48,25 @@ def profile_record(profile: Profile, sharing: Sharing) -> SourceRecord:
         lines.append(f"table {table.name}: {table.rows:,} rows")
         lines += [_column_line(c, open_values) for c in table.columns]
     shown = profile if open_values else _without_values(profile)
-    return SourceRecord(name="profile", kind=Kind.PROFILE, tier=LifecycleTier.PER_SESSION, scope=Scope.SESSION,
-                        priority=Priority.NEVER, role="user", text="\n".join(lines), data=plain(shown))
+    return SourceRecord(
+        name="profile",
+        kind=Kind.PROFILE,
+        tier=LifecycleTier.PER_SESSION,
+        scope=Scope.SESSION,
+        priority=Priority.NEVER,
+        role="user",
+        text="\n".join(lines),
+        data=plain(shown),
+    )
 
 
 def _without_values(profile: Profile) -> Profile:
-    return Profile(tuple(replace(t, columns=tuple(replace(c, minimum=None, maximum=None, top=()) for c in t.columns))
-                         for t in profile.tables))
+    return Profile(
+        tuple(
+            replace(t, columns=tuple(replace(c, minimum=None, maximum=None, top=()) for c in t.columns))
+            for t in profile.tables
+        )
+    )
 
 
 def _column_line(c: ColumnProfile, open_values: bool) -> str:
@@ -73,33 +95,67 @@ def conversation_record(turns: Sequence[Turn], sharing: Sharing) -> SourceRecord
     for t in kept:
         answer = "" if sharing is Sharing.SCHEMA_ONLY else f"\n  answer: {t.answer[:300]}"
         rows = "–" if t.row_count is None else f"{t.row_count:,}"
-        lines.append(f"- {t.question[:300]}{answer}\n  sql: {(t.sql or '–')[:1_200]}\n"
-                     f"  result: columns {', '.join(t.columns[:20]) or '–'}; {rows} rows")
+        lines.append(
+            f"- {t.question[:300]}{answer}\n  sql: {(t.sql or '–')[:1_200]}\n"
+            f"  result: columns {', '.join(t.columns[:20]) or '–'}; {rows} rows"
+        )
     text = "\n".join(lines) if kept else "EARLIER QUESTIONS of this conversation: none."
-    return SourceRecord(name="conversation", kind=Kind.HISTORY, tier=LifecycleTier.PER_TURN, scope=Scope.NONE,
-                        priority=Priority.NORMAL, role="user", text=text[: CONVERSATION_CHARS * 2],
-                        data={"turns": [plain(t) for t in kept]})
+    return SourceRecord(
+        name="conversation",
+        kind=Kind.HISTORY,
+        tier=LifecycleTier.PER_TURN,
+        scope=Scope.NONE,
+        priority=Priority.NORMAL,
+        role="user",
+        text=text[: CONVERSATION_CHARS * 2],
+        data={"turns": [plain(t) for t in kept]},
+    )
 
 
 def question_record(question: str, today: str, turn: int, turns_left: int) -> SourceRecord:
     """The question, with today's date."""
     text = f"Today is {today}.\nQUESTION: {question}"
-    return SourceRecord(name="question", kind=Kind.QUESTION, tier=LifecycleTier.PER_TURN, scope=Scope.NONE,
-                        priority=Priority.NEVER, role="user", text=text,
-                        data={"source": "step", "question": question, "today": today, "turn": turn,
-                              "turns_left": turns_left})
+    return SourceRecord(
+        name="question",
+        kind=Kind.QUESTION,
+        tier=LifecycleTier.PER_TURN,
+        scope=Scope.NONE,
+        priority=Priority.NEVER,
+        role="user",
+        text=text,
+        data={"source": "step", "question": question, "today": today, "turn": turn, "turns_left": turns_left},
+    )
 
 
 def step_records(step: Step) -> tuple[SourceRecord, SourceRecord]:
     """A cell and its observation; they stay adjacent."""
     pair = f"step-{step.n}"
-    cell = SourceRecord(name=f"cell {step.n}", kind=Kind.WORKING_MEMORY, tier=LifecycleTier.PER_TURN, scope=Scope.NONE,
-                        priority=Priority.NEVER, role="assistant", text=step.reply, data=step.as_data(), pair=pair)
+    cell = SourceRecord(
+        name=f"cell {step.n}",
+        kind=Kind.WORKING_MEMORY,
+        tier=LifecycleTier.PER_TURN,
+        scope=Scope.NONE,
+        priority=Priority.NEVER,
+        role="assistant",
+        text=step.reply,
+        data=step.as_data(),
+        pair=pair,
+    )
     cleared = ""
     if step.queries:
         queries = "\n".join(q.sql for q in step.queries)[:600]
         cleared = f"(result of step {step.n} cleared to save room; run again if needed)\n{queries}"
-    seen = SourceRecord(name=f"observation {step.n}", kind=Kind.OBSERVATION, tier=LifecycleTier.PER_TURN,
-                        scope=Scope.NONE, priority=Priority.LAST_RESORT, role="user", text=step.observation, pair=pair,
-                        recoverable=True, cleared=cleared, data={"n": step.n})
+    seen = SourceRecord(
+        name=f"observation {step.n}",
+        kind=Kind.OBSERVATION,
+        tier=LifecycleTier.PER_TURN,
+        scope=Scope.NONE,
+        priority=Priority.LAST_RESORT,
+        role="user",
+        text=step.observation,
+        pair=pair,
+        recoverable=True,
+        cleared=cleared,
+        data={"n": step.n},
+    )
     return cell, seen

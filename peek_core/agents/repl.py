@@ -84,10 +84,20 @@ class ReplAgent:
         log = self._a.host.log
         outcome = self._finish(log, outcome)
         text = observation(turn, outcome, log.queries, limit=self._a.cell.output_chars, sharing=self._a.sharing)
-        step = Step(n=turn, reply=_until_fence(reply.text, cell.code), code=cell.code, stdout=outcome.stdout,
-                    error=outcome.error, value=outcome.value, queries=tuple(log.queries),
-                    sub_calls=tuple(log.sub_calls), shown=tuple(log.shown), observation=text,
-                    seconds=time.perf_counter() - started, variables=outcome.variables)
+        step = Step(
+            n=turn,
+            reply=_until_fence(reply.text, cell.code),
+            code=cell.code,
+            stdout=outcome.stdout,
+            error=outcome.error,
+            value=outcome.value,
+            queries=tuple(log.queries),
+            sub_calls=tuple(log.sub_calls),
+            shown=tuple(log.shown),
+            observation=text,
+            seconds=time.perf_counter() - started,
+            variables=outcome.variables,
+        )
         self._steps += step_records(step)
         self._a.emit("step", plain(step))
         return step
@@ -111,9 +121,17 @@ class ReplAgent:
             answer = Answer(text=why, notes=final.notes, suggestions=final.suggestions, reading=plain(final.reading))
             return trajectory.end("no_answer", why, answer)
         table, sql = result_of(trajectory.steps)
-        answer = Answer(text=_as_text(final.answer), value=_scalar(final), sql=sql, table=table, notes=final.notes,
-                        follow_ups=final.follow_ups, suggestions=final.suggestions, items_used=final.items,
-                        reading=plain(final.reading))
+        answer = Answer(
+            text=_as_text(final.answer),
+            value=_scalar(final),
+            sql=sql,
+            table=table,
+            notes=final.notes,
+            follow_ups=final.follow_ups,
+            suggestions=final.suggestions,
+            items_used=final.items,
+            reading=plain(final.reading),
+        )
         return trajectory.end(_status(trajectory), "", answer)
 
 
@@ -142,7 +160,9 @@ def _as_text(answer: Any) -> str:
 
 def _scalar(final: Final) -> str | float | int | bool | None:
     value = final.value if final.value is not None else final.answer
-    return value if isinstance(value, (int, float, bool)) or (isinstance(value, str) and final.value is not None) else None
+    return (
+        value if isinstance(value, (int, float, bool)) or (isinstance(value, str) and final.value is not None) else None
+    )
 
 
 def _until_fence(reply: str, code: str) -> str:

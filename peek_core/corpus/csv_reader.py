@@ -20,8 +20,8 @@ from peek_core.values.dataset import Column, Doubt, TableReport
 
 _SAMPLE_CELLS = 60_000
 _SAMPLE_ROWS = 5_000
-# Columns checked in one statement; wide files are checked in several scans rather than in one huge plan.
-_CHECKED_AT_ONCE = 400
+# Up to so many columns are checked side by side; the plan for more would take longer than the scan.
+_SIDE_BY_SIDE = 60
 
 
 @dataclass(frozen=True)
@@ -94,19 +94,34 @@ def _readings(
     readings = [types.Reading(types.VARCHAR, names.quoted(column)) for column in columns]
     left_open = [(n, types.possible(row[n] for row in sample)) for n in range(len(columns))]
     checked = [(n, candidates) for n, candidates in left_open if candidates and sample]
-    for start in range(0, len(checked), _CHECKED_AT_ONCE):
-        batch = checked[start : start + _CHECKED_AT_ONCE]
+    found: list[tuple[object, ...]] = []
+    if len(checked) > _SIDE_BY_SIDE:
+        found = _counts_as_rows(con, source, [columns[n] for n, _ in checked])
+    elif checked:
         inner = ", ".join(
             f"{names.quoted(columns[n])}, {types.shape_sql(columns[n], candidates)} AS shape_{n}"
-            for n, candidates in batch
+            for n, candidates in checked
         )
-        wanted = ", ".join(part for n, _ in batch for part in types.counts_sql(columns[n], f"shape_{n}"))
+        wanted = ", ".join(
+            part for n, _ in checked for part in types.counts_sql(names.quoted(columns[n]), f"shape_{n}")
+        )
         row = con.execute(f"SELECT {wanted} FROM (SELECT {inner} FROM {source})").fetchone()
         assert row is not None
-        for at, (n, _) in enumerate(batch):
-            found = row[at * types.COUNTS : (at + 1) * types.COUNTS]
-            readings[n] = types.decide(columns[n], labels[n] or columns[n], found)
+        found = [row[at : at + types.COUNTS] for at in range(0, len(row), types.COUNTS)]
+    for (n, _), counts in zip(checked, found, strict=True):
+        readings[n] = types.decide(columns[n], labels[n] or columns[n], counts)
     return readings
+
+
+def _counts_as_rows(con: duckdb.DuckDBPyConnection, source: str, columns: Sequence[str]) -> list[tuple[object, ...]]:
+    """What `types.counts_sql` gives, for wide files: every value becomes a row, so that one expression does for all."""
+    listed = ", ".join(names.quoted(column) for column in columns)
+    wanted = ", ".join(types.counts_sql("v", "shape"))
+    rows = con.execute(
+        f"SELECT n, {wanted} FROM (SELECT n, v, {types.shape_sql('v', types.TYPED)} AS shape FROM "
+        f"(SELECT unnest([{listed}]) AS v, unnest(range({len(columns)})) AS n FROM {source})) GROUP BY n ORDER BY n"
+    ).fetchall()
+    return [row[1:] for row in rows]
 
 
 def _verified_count(con: duckdb.DuckDBPyConnection, table: str, text: Text, found: dialects.Dialect) -> int:

@@ -166,6 +166,7 @@ def _survey(source: Path, progress: Callable[[float], None]) -> _Survey:
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     total = max(1, source.stat().st_size)
     last = b""
+    progress(0.0)
     for block in blocks(source, _SMALL):
         digest.update(block)
         if found.bad_at is None:

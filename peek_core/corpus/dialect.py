@@ -128,8 +128,8 @@ def _width(record: Sequence[str]) -> int:
     return width
 
 
-def _choose(cuts: Sequence[_Cut]) -> _Cut:
-    """The first perfect cut in the order given, else the one that fits most records, else one column.
+def _choose(cuts: Sequence[_Cut]) -> _Cut | None:
+    """The first perfect cut in the order given, else the one that fits most records; None for one column.
 
     A header that is cut by a delimiter which no record below it holds is the header of one column. Where records and
     header disagree otherwise, the delimiter stands, so that reading refuses the first bad record by its line.
@@ -141,13 +141,11 @@ def _choose(cuts: Sequence[_Cut]) -> _Cut:
     cutting = [cut for cut in wide if len(cut.records) == 1 or any(len(record) > 1 for record in cut.records[1:])]
     if cutting:
         return max(cutting, key=lambda cut: (cut.share, cut.width))
-    return cuts[0]
+    return None
 
 
-def _refuse_title(cuts: Sequence[_Cut], chosen: _Cut, text: Text) -> None:
+def _refuse_title(cuts: Sequence[_Cut]) -> None:
     """A title above the table: the first line has one field and all further ones have the same number, above one."""
-    if chosen.width > 1:
-        return
     for cut in cuts:
         for start in (1, 2, 3):
             widths = {len(record) for record in cut.records[start:]}
@@ -205,12 +203,11 @@ def find(con: duckdb.DuckDBPyConnection, text: Text) -> Dialect:
             next="Check the quotes of the first row and load the file again.",
         )
     chosen = _choose(cuts)
-    if not told:
-        _refuse_title(cuts, chosen, text)
+    if chosen is None:
+        if not told:
+            _refuse_title(cuts)
+        chosen = _cut(head, whole, NO_DELIMITER, quote) or cuts[0]
     delimiter, width = chosen.delimiter, chosen.width
-    if width == 1:
-        one = _cut(head, whole, NO_DELIMITER, quote)
-        chosen, delimiter = (one or chosen), NO_DELIMITER
     if width > MAX_COLUMNS:
         raise UnreadableFile(
             f"The file has {width:,} columns; at most {MAX_COLUMNS:,} can be read",

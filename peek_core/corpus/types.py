@@ -131,14 +131,17 @@ def shape_sql(column: str, candidates: Sequence[str]) -> str:
     return f"CASE {' '.join(whens)} ELSE {_OTHER} END::BIGINT"
 
 
-COUNTS = 3
+COUNTS = 4
 """How many values `counts_sql` gives."""
 
 
-def counts_sql(column: str, shape: str) -> tuple[str, ...]:
-    """Aggregates over the shape and its text column, for `decide`: all bits; count and spelling of missing-words."""
+def counts_sql(value: str, shape: str) -> tuple[str, ...]:
+    """Aggregates over shapes and their values for `decide`: all bits; number, first and last of the missing-words.
+
+    Both arguments are SQL expressions.
+    """
     missing = f"FILTER ({shape} = {_MISSING})"
-    return (f"bit_or({shape})", f"count(*) {missing}", f"list(DISTINCT {quoted(column)}) {missing}")
+    return (f"bit_or({shape})", f"count(*) {missing}", f"min({value}) {missing}", f"max({value}) {missing}")
 
 
 _ALLOWED = (
@@ -152,7 +155,7 @@ _ALLOWED = (
 
 def decide(column: str, label: str, found: Sequence[object]) -> Reading:
     """The type of the column, from the values of `counts_sql` over all rows."""
-    bits, missing, words = _int(found[0]), _int(found[1]), found[2]
+    bits, missing = _int(found[0]), _int(found[1])
     shapes = bits & (_MISSING - 1) | bits & _OTHER
     chosen = next((kind for kind, allowed in _ALLOWED if shapes and not shapes & ~allowed), VARCHAR)
     if chosen == DOUBLE:
@@ -165,9 +168,9 @@ def decide(column: str, label: str, found: Sequence[object]) -> Reading:
     if chosen == VARCHAR:
         return Reading(VARCHAR, quoted(column))
     assumptions = []
-    spelled = sorted({str(w).strip() for w in words} - {""}) if isinstance(words, list) else []
+    spelled = sorted({str(word).strip() for word in found[2:4] if word is not None} - {""})
     if missing and spelled:
-        shown = ", ".join(f"“{word}”" for word in spelled[:5])
+        shown = " to ".join(f"“{word}”" for word in spelled)
         verb = "value" if missing == 1 else "values"
         assumptions.append(
             f"{label}: {missing:,} {verb} ({shown}) read as missing, because all others are {_say(chosen)}."

@@ -39,6 +39,8 @@ class Checked:
     """True when running it again changes nothing and gives the same rows, so that they may be counted that way."""
     reads: bool
     """True for statements that give a result and are no write on their face."""
+_SPACE = " \t\r\n\f\v"
+"""Only what SQL itself skips: Python would strip a no-break space too, which DuckDB reads as a name."""
 
 
 def check(sql: str, parse: Parse, limit: int) -> Checked:
@@ -143,7 +145,7 @@ def _tokens(sql: str) -> list[tuple[str, int]]:
     for (offset, kind), end in zip(found, ends, strict=True):
         if kind.name == "comment":
             continue
-        text = data[offset:end].decode("utf-8", "replace").strip()
+        text = data[offset:end].decode("utf-8", "replace").strip(_SPACE)
         if kind.name == "string_const" and text[:1] != '"':
             out.append(("''", offset))
         else:
@@ -162,7 +164,7 @@ def _body(sql: str, tokens: Sequence[tuple[str, int]]) -> str:
     while last and tokens[last - 1][0] == ";":
         last -= 1
     end = tokens[last][1] if last < len(tokens) else len(data)
-    return data[:end].decode("utf-8").strip()
+    return data[:end].decode("utf-8").strip(_SPACE)
 
 
 def _denied(what: str) -> QueryFailed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,13 @@ CASE_8 = "id,comment\n" + "".join(f"{n},{text}\n" for n, text in enumerate(REMAR
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_windows_1252_is_told_and_its_characters_survive(load: Callable, newline: str) -> None:
+def test_windows_1252_is_told_and_its_characters_survive(load: Callable[..., Any], newline: str) -> None:
     shelf = load(CASE_8.replace("\n", newline).encode("cp1252"))
     assert shelf.table.encoding == "Windows-1252"
-    assert shelf.sql("SELECT id, comment FROM t WHERE comment LIKE '%€%' ORDER BY id") == [(1, REMARKS[0]), (3, REMARKS[2])]
+    assert shelf.sql("SELECT id, comment FROM t WHERE comment LIKE '%€%' ORDER BY id") == [
+        (1, REMARKS[0]),
+        (3, REMARKS[2]),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -33,14 +37,14 @@ def test_windows_1252_is_told_and_its_characters_survive(load: Callable, newline
         ("utf-32", "UTF-32"),
     ],
 )
-def test_unicode_with_and_without_mark(load: Callable, encoding: str, shown: str) -> None:
+def test_unicode_with_and_without_mark(load: Callable[..., Any], encoding: str, shown: str) -> None:
     shelf = load(CASE_8.encode(encoding))
     assert shelf.table.encoding == shown
     assert [c.name for c in shelf.table.columns] == ["id", "comment"]
     assert shelf.sql("SELECT comment FROM t ORDER BY id") == [(text,) for text in REMARKS]
 
 
-def test_utf16_tabs_as_excel_exports_them(load: Callable) -> None:
+def test_utf16_tabs_as_excel_exports_them(load: Callable[..., Any]) -> None:
     shelf = load("\ufeffid\tname\r\n1\tJosé\r\n2\t李\r\n".encode("utf-16-le"))
     assert shelf.sql("SELECT * FROM t") == [(1, "José"), (2, "李")]
 
@@ -53,20 +57,20 @@ def test_utf16_tabs_as_excel_exports_them(load: Callable) -> None:
         ("shift_jis", "アプリが大きなプロジェクトを開くときに必ずクラッシュします"),
     ],
 )
-def test_other_scripts_are_read_and_doubted(load: Callable, encoding: str, text: str) -> None:
+def test_other_scripts_are_read_and_doubted(load: Callable[..., Any], encoding: str, text: str) -> None:
     content = "id,comment\n" + "".join(f"{n},{text}\n" for n in range(50))
     shelf = load(content.encode(encoding))
     assert shelf.sql("SELECT DISTINCT comment FROM t") == [(text,)]
     assert any("not UTF-8" in doubt.what for doubt in shelf.report.doubts)
 
 
-def test_one_bad_byte_in_utf8_names_its_line(load: Callable) -> None:
+def test_one_bad_byte_in_utf8_names_its_line(load: Callable[..., Any]) -> None:
     with pytest.raises(UnreadableFile) as raised:
         load("id,c\n1,Café\n2,Käse\n3,".encode() + b"caf\xe9\n")
     assert raised.value.where == "line 4" and "0xE9" in raised.value.what
 
 
-def test_bad_byte_on_a_block_border_names_its_line(load: Callable) -> None:
+def test_bad_byte_on_a_block_border_names_its_line(load: Callable[..., Any]) -> None:
     line = "1,ü23456789012345\n".encode()
     good = b"id,c\n" + line * (decode.BLOCK // len(line))
     with pytest.raises(UnreadableFile) as raised:
@@ -74,36 +78,36 @@ def test_bad_byte_on_a_block_border_names_its_line(load: Callable) -> None:
     assert raised.value.where == f"line {good.count(bytes([10])) + 1:,}"
 
 
-def test_characters_cut_by_block_borders_survive(load: Callable) -> None:
+def test_characters_cut_by_block_borders_survive(load: Callable[..., Any]) -> None:
     rows = 40_000
     shelf = load("n,c\n" + "".join(f"{n},äöü€😀\n" for n in range(rows)))
     assert shelf.sql("SELECT count(*), count(DISTINCT c) FROM t") == [(rows, 1)]
 
 
-def test_nul_bytes_are_removed_and_counted(load: Callable) -> None:
+def test_nul_bytes_are_removed_and_counted(load: Callable[..., Any]) -> None:
     shelf = load(b"id,c\n1,a\x00b\n2,x\n")
     assert shelf.sql("SELECT c FROM t ORDER BY id") == [("ab",), ("x",)]
     assert "1 NUL byte was removed." in shelf.table.repairs
 
 
-def test_many_nul_bytes_are_no_text(load: Callable) -> None:
+def test_many_nul_bytes_are_no_text(load: Callable[..., Any]) -> None:
     with pytest.raises(UnreadableFile, match="not text"):
         load(b"id,c\n" + b"\x00" * 5_000)
 
 
-def test_mixed_line_ends(load: Callable) -> None:
+def test_mixed_line_ends(load: Callable[..., Any]) -> None:
     shelf = load(b'id,c\r\n1,a\n2,"b\r\nc"\r\n3,d\n')
     assert shelf.sql("SELECT * FROM t ORDER BY id") == [(1, "a"), (2, "b\nc"), (3, "d")]
     assert any("mixed" in line for line in shelf.table.repairs)
 
 
-def test_crlf_records_with_lf_in_cells_are_not_mixed(load: Callable) -> None:
+def test_crlf_records_with_lf_in_cells_are_not_mixed(load: Callable[..., Any]) -> None:
     shelf = load(b'id,c\r\n1,"a\nb"\r\n2,c\r\n')
     assert shelf.sql("SELECT * FROM t ORDER BY id") == [(1, "a\nb"), (2, "c")]
     assert shelf.table.repairs == ()
 
 
-def test_old_mac_line_ends(load: Callable) -> None:
+def test_old_mac_line_ends(load: Callable[..., Any]) -> None:
     assert load(b"id,c\r1,a\r2,b\r").sql("SELECT * FROM t") == [(1, "a"), (2, "b")]
 
 
@@ -125,19 +129,19 @@ def test_old_mac_line_ends(load: Callable) -> None:
         (b'[\n  {"id": 1}\n]\n', "JSON"),
     ],
 )
-def test_what_is_no_table_is_named(load: Callable, head: bytes, word: str) -> None:
+def test_what_is_no_table_is_named(load: Callable[..., Any], head: bytes, word: str) -> None:
     with pytest.raises(UnreadableFile, match=word) as raised:
         load(head)
     assert raised.value.next
 
 
-def test_empty_file(load: Callable) -> None:
+def test_empty_file(load: Callable[..., Any]) -> None:
     with pytest.raises(UnreadableFile, match="empty"):
         load(b"")
 
 
 @pytest.mark.parametrize("content", [b"\n", b"  \n\n \n", b"\xef\xbb\xbf"])
-def test_nothing_but_white_space(load: Callable, content: bytes) -> None:
+def test_nothing_but_white_space(load: Callable[..., Any], content: bytes) -> None:
     with pytest.raises(UnreadableFile):
         load(content)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,57 +16,57 @@ from peek_core.errors import UnreadableFile
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_delimiters(load: Callable, delimiter: str) -> None:
+def test_delimiters(load: Callable[..., Any], delimiter: str) -> None:
     text = "id,score,comment\n1,5,fine\n2,4,slow\n".replace(",", delimiter)
     shelf = load(text)
     assert shelf.sql("SELECT * FROM t") == [(1, 5, "fine"), (2, 4, "slow")]
     assert shelf.table.dialect.endswith("double quote, header in line 1")
 
 
-def test_separator_line_of_a_spreadsheet(load: Callable) -> None:
+def test_separator_line_of_a_spreadsheet(load: Callable[..., Any]) -> None:
     shelf = load("sep=;\r\nid;c\r\n1;a,b\r\n")
     assert shelf.sql("SELECT * FROM t") == [(1, "a,b")]
     assert "separator" in shelf.table.repairs[0]
 
 
-def test_quotes_commas_and_line_ends_in_text(load: Callable) -> None:
+def test_quotes_commas_and_line_ends_in_text(load: Callable[..., Any]) -> None:
     shelf = load('id,c\n1,"a, b"\n2,"say ""hi"""\n3,"two\nlines"\n4,"1\n\n2"\n')
     assert shelf.sql("SELECT c FROM t ORDER BY id") == [("a, b",), ('say "hi"',), ("two\nlines",), ("1\n\n2",)]
 
 
-def test_first_quote_far_behind_the_sample(load: Callable) -> None:
+def test_first_quote_far_behind_the_sample(load: Callable[..., Any]) -> None:
     rows = "".join(f"{n},plain\n" for n in range(30_000))
     shelf = load(f'id,c\n{rows}30000,"a, ""b"" and\nc"\n')
     assert shelf.sql("SELECT count(*), max(c) FILTER (id = 30000) FROM t") == [(30_001, 'a, "b" and\nc')]
 
 
-def test_rows_that_grow_wider_are_refused_with_their_line(load: Callable) -> None:
+def test_rows_that_grow_wider_are_refused_with_their_line(load: Callable[..., Any]) -> None:
     rows = [f"{n},{1 + n % 5},{'fine' if n <= 120 else 'slow, very slow'}" for n in range(1, 501)]
     with pytest.raises(UnreadableFile) as raised:
         load("id,score,comment\n" + "\n".join(rows) + "\n")
     assert raised.value.where == "line 122" and "4 fields where the header has 3" in raised.value.what
 
 
-def test_rows_that_grow_wider_behind_the_sample(load: Callable) -> None:
+def test_rows_that_grow_wider_behind_the_sample(load: Callable[..., Any]) -> None:
     rows = "".join(f"{n},ok\n" for n in range(50_000))
     with pytest.raises(UnreadableFile) as raised:
         load(f"id,c\n{rows}50000,a,b\n")
     assert raised.value.where == "line 50,002"
 
 
-def test_a_short_row_is_refused(load: Callable) -> None:
+def test_a_short_row_is_refused(load: Callable[..., Any]) -> None:
     with pytest.raises(UnreadableFile, match="2 fields where the header has 3") as raised:
         load("a,b,c\n1,2,3\n4,5\n")
     assert raised.value.where == "line 3"
 
 
-def test_comma_at_the_end_of_the_header(load: Callable) -> None:
+def test_comma_at_the_end_of_the_header(load: Callable[..., Any]) -> None:
     shelf = load("id,score,comment,\n1,5,a\n2,3,b\n3,1,c\n")
     assert shelf.sql("SELECT count(*), avg(score) FROM t") == [(3, 3.0)]
     assert [c.name for c in shelf.table.columns] == ["id", "score", "comment"]
 
 
-def test_awkward_headers(load: Callable) -> None:
+def test_awkward_headers(load: Callable[..., Any]) -> None:
     shelf = load(
         "order,group,3rd_party,location.depth,Rating,rating,Customer ID ,\n"
         "1,A,y,10,5,50,c1,\n2,A,n,20,3,30,c2,\n3,B,y,30,4,40,c3,\n"
@@ -76,74 +77,100 @@ def test_awkward_headers(load: Callable) -> None:
     assert any("“location.depth” is location_depth" in line for line in shelf.table.repairs)
 
 
-def test_stray_quotes_inside_quotes_are_refused(load: Callable) -> None:
+def test_stray_quotes_inside_quotes_are_refused(load: Callable[..., Any]) -> None:
     with pytest.raises(UnreadableFile, match="quotes") as raised:
         load('id,c\n1,fine\n2,"The 55" screen is great"\n')
     assert raised.value.where == "line 3"
 
 
-def test_an_unclosed_quote_is_refused(load: Callable) -> None:
+def test_an_unclosed_quote_is_refused(load: Callable[..., Any]) -> None:
     with pytest.raises(UnreadableFile, match="quotes"):
         load('id,c\n1,"open\n2,x\n3,y\n')
 
 
-def test_inch_marks_in_plain_text(load: Callable) -> None:
+def test_inch_marks_in_plain_text(load: Callable[..., Any]) -> None:
     shelf = load('id,c\n1,43" model\n2,x\n3,5" and 6" tubes\n')
     assert shelf.sql("SELECT c FROM t ORDER BY id") == [('43" model',), ("x",), ('5" and 6" tubes',)]
 
 
-def test_one_column_of_text(load: Callable) -> None:
+def test_one_column_of_text(load: Callable[..., Any]) -> None:
     shelf = load("comment\nGood, but slow\nok; fine\n\nbad\n")
     assert shelf.sql("SELECT comment FROM t") == [("Good, but slow",), ("ok; fine",), (None,), ("bad",)]
     assert any("header" in doubt.what for doubt in shelf.report.doubts)
 
 
-def test_two_lines_whose_last_holds_a_semicolon(load: Callable) -> None:
+def test_two_lines_whose_last_holds_a_semicolon(load: Callable[..., Any]) -> None:
     assert load("comment\nfine\nslow; very slow\n").sql("SELECT * FROM t") == [("fine",), ("slow; very slow",)]
 
 
-def test_one_column_of_numbers_without_header(load: Callable) -> None:
+def test_one_column_of_numbers_without_header(load: Callable[..., Any]) -> None:
     shelf = load("5\n4\n3\n")
     assert shelf.sql("SELECT sum(column_1), count(*) FROM t") == [(12, 3)]
     assert any("looks like data" in doubt.what for doubt in shelf.report.doubts)
 
 
-def test_data_without_header(load: Callable) -> None:
+def test_data_without_header(load: Callable[..., Any]) -> None:
     shelf = load("1,Ann,5\n2,Bob,4\n")
-    assert shelf.table.rows == 2 and shelf.types() == {"column_1": "BIGINT", "column_2": "VARCHAR", "column_3": "BIGINT"}
+    assert shelf.table.rows == 2 and shelf.types() == {
+        "column_1": "BIGINT",
+        "column_2": "VARCHAR",
+        "column_3": "BIGINT",
+    }
 
 
-def test_years_as_headers(load: Callable) -> None:
+def test_years_as_headers(load: Callable[..., Any]) -> None:
     shelf = load("region,2024,2025\nNorth,1,2\nSouth,3,4\n")
     assert [c.label for c in shelf.table.columns] == ["region", "2024", "2025"]
     assert shelf.table.rows == 2
 
 
-def test_a_title_above_the_table_is_refused(load: Callable) -> None:
+def test_a_title_above_the_table_is_refused(load: Callable[..., Any]) -> None:
     with pytest.raises(UnreadableFile, match="begin below line 1"):
         load("Report of May\nid;score;c\n1;5;a\n2;4;b\n3;1;c\n")
 
 
-def test_header_only(load: Callable) -> None:
+def test_header_only(load: Callable[..., Any]) -> None:
     for text in ("id,score\n", "id,score", "id\n"):
         shelf = load(text)
         assert shelf.table.rows == 0 and set(shelf.types().values()) == {"VARCHAR"}
 
 
-def test_line_end_in_a_header(load: Callable) -> None:
+def test_line_end_in_a_header(load: Callable[..., Any]) -> None:
     shelf = load('"Customer\nnumber",c\n1,x\n2,y\n')
     assert [c.label for c in shelf.table.columns] == ["Customer number", "c"] and shelf.table.rows == 2
 
 
-def test_blank_lines_and_no_last_line_end(load: Callable) -> None:
+def test_blank_lines_and_no_last_line_end(load: Callable[..., Any]) -> None:
     assert load("\nid,c\n1,a\n\n\n2,b\n\n3,c").sql("SELECT * FROM t") == [(1, "a"), (2, "b"), (3, "c")]
 
 
-def test_comment_signs_are_data(load: Callable) -> None:
+def test_comment_signs_are_data(load: Callable[..., Any]) -> None:
     assert load("tag,n\n#1,5\n#2,6\n").sql("SELECT * FROM t") == [("#1", 5), ("#2", 6)]
 
 
-def test_five_thousand_columns(load: Callable) -> None:
+def test_a_header_that_no_row_fits_is_refused_not_merged(load: Callable[..., Any]) -> None:
+    with pytest.raises(UnreadableFile) as raised:
+        load("n,first,second,third\n0,a,b\n1,c\n")
+    assert raised.value.where == "line 2"
+
+
+def test_a_comma_in_the_header_of_one_column(load: Callable[..., Any]) -> None:
+    shelf = load("Comment, if any\nfine\nslow\n")
+    assert [c.label for c in shelf.table.columns] == ["Comment, if any"] and shelf.table.rows == 2
+
+
+def test_types_of_wide_files_are_checked_alike(load: Callable[..., Any]) -> None:
+    kinds = {"n": "7", "z": "007", "f": "1.5", "v": "5.10", "d": "2024-01-01", "t": "2024-01-01 10:00", "b": "true"}
+    header = ",".join(f"{kind}{n}" for n in range(20) for kind in kinds)
+    row = ",".join(kinds[kind] for _ in range(20) for kind in kinds)
+    shelf = load(f"{header}\n{row}\n{row.replace('5.10', '5.9')}\n{row.replace('7', 'NA', 1)}\n")
+    assert [shelf.column(f"{kind}19").type for kind in kinds] == [
+        "BIGINT", "VARCHAR", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP", "BOOLEAN",
+    ]  # fmt: skip
+    assert shelf.table.assumptions == ("n0: 1 value (“NA”) read as missing, because all others are whole numbers.",)
+
+
+def test_five_thousand_columns(load: Callable[..., Any]) -> None:
     header = ",".join(f"c{n}" for n in range(5_000))
     row = ",".join(str(n) for n in range(5_000))
     shelf = load(f"{header}\n{row}\n{row}\n")
@@ -151,20 +178,20 @@ def test_five_thousand_columns(load: Callable) -> None:
     assert shelf.sql("SELECT sum(c4999) FROM t") == [(9_998,)]
 
 
-def test_too_many_columns(load: Callable) -> None:
+def test_too_many_columns(load: Callable[..., Any]) -> None:
     with pytest.raises(UnreadableFile, match="columns"):
         load(",".join(f"c{n}" for n in range(MAX_COLUMNS + 1)) + "\n")
 
 
-def test_a_row_that_is_too_long(load: Callable) -> None:
+def test_a_row_that_is_too_long(load: Callable[..., Any]) -> None:
     with pytest.raises(UnreadableFile):
         load("id,c\n1," + "x" * 3_000_000 + "\n")
 
 
-CELL = st.text(st.characters(codec="utf-8", exclude_characters="\x00", exclude_categories=("Cs",)), max_size=12)
+CELL = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_size=12)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=12),
     delimiter=st.sampled_from(",;\t|"),
@@ -172,7 +199,7 @@ CELL = st.text(st.characters(codec="utf-8", exclude_characters="\x00", exclude_c
     newline=st.sampled_from(["\n", "\r\n"]),
 )
 def test_what_was_written_is_read(
-    load: Callable, rows: list[tuple[str, str, str]], delimiter: str, quoting: int, newline: str
+    load: Callable[..., Any], rows: list[tuple[str, str, str]], delimiter: str, quoting: int, newline: str
 ) -> None:
     """Any well-formed file comes back as it was, or is refused; never something else."""
     out = io.StringIO()
@@ -184,9 +211,5 @@ def test_what_was_written_is_read(
         shelf = load(out.getvalue())
     except UnreadableFile:
         return
-    mixed = any("mixed" in line for line in shelf.table.repairs)
-
-    def seen(cell: str) -> str:
-        return f"t{cell}".replace("\r\n", "\n").replace("\r", "\n") if mixed else f"t{cell}"
-
-    assert shelf.sql("SELECT * FROM t ORDER BY number") == [(n, *map(seen, row)) for n, row in enumerate(rows)]
+    wanted = [(n, *(f"t{cell}" for cell in row)) for n, row in enumerate(rows)]
+    assert shelf.sql("SELECT * FROM t ORDER BY number") == wanted

@@ -11,7 +11,18 @@ from peek_core.corpus.load import table_name
 
 
 def test_known_headers() -> None:
-    headers = ["order", "group", "3rd_party", "location.depth", "Rating", "rating", "Customer ID ", "", "Größe (cm)", "城市"]
+    headers = [
+        "order",
+        "group",
+        "3rd_party",
+        "location.depth",
+        "Rating",
+        "rating",
+        "Customer ID ",
+        "",
+        "Größe (cm)",
+        "城市",
+    ]
     assert names.unique(headers) == (
         "order_", "group_", "c_3rd_party", "location_depth", "rating", "rating_2", "customer_id", "column_8",
         "größe_cm", "城市",

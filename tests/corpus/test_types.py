@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,7 @@ def late(first: str, last: str, rows: int = 25_000) -> str:
         (("-", "2024-01-01"), "DATE"),
     ],
 )
-def test_types(load: Callable, values: tuple[str, ...], kind: str) -> None:
+def test_types(load: Callable[..., Any], values: tuple[str, ...], kind: str) -> None:
     shelf = load(column(*values))
     assert shelf.column("v").type == kind
     if kind == "VARCHAR":
@@ -82,7 +83,7 @@ def test_types(load: Callable, values: tuple[str, ...], kind: str) -> None:
         ("", "2024-05-06", "DATE"),
     ],
 )
-def test_the_last_of_25001_values_counts(load: Callable, first: str, last: str, kind: str) -> None:
+def test_the_last_of_25001_values_counts(load: Callable[..., Any], first: str, last: str, kind: str) -> None:
     shelf = load(late(first, last))
     assert shelf.column("v").type == kind
     assert shelf.table.rows == 25_001
@@ -94,7 +95,7 @@ def test_the_last_of_25001_values_counts(load: Callable, first: str, last: str, 
         assert got == last
 
 
-def test_codes_of_customers_keep_their_zeros(load: Callable) -> None:
+def test_codes_of_customers_keep_their_zeros(load: Callable[..., Any]) -> None:
     rows = "".join(f"{n},3\n" for n in range(10_000, 35_000))
     shelf = load(f"customer_no,score\n{rows}00501,1\n00501,2\n")
     assert shelf.sql("SELECT customer_no, count(*), avg(score) FROM t WHERE customer_no = '00501' GROUP BY 1") == [
@@ -102,7 +103,7 @@ def test_codes_of_customers_keep_their_zeros(load: Callable) -> None:
     ]
 
 
-def test_versions_after_30000_rows(load: Callable) -> None:
+def test_versions_after_30000_rows(load: Callable[..., Any]) -> None:
     rows = "".join(f"{n},10.5,{1 + n % 5}\n" for n in range(30_000))
     rows += "".join(f"{n},11.0.1,1\n" for n in range(30_000, 30_010))
     shelf = load("id,app_version,score\n" + rows)
@@ -110,14 +111,14 @@ def test_versions_after_30000_rows(load: Callable) -> None:
     assert shelf.sql("SELECT count(*), avg(score) FROM t WHERE app_version = '11.0.1'") == [(10, 1.0)]
 
 
-def test_truth_value_with_a_late_na(load: Callable) -> None:
+def test_truth_value_with_a_late_na(load: Callable[..., Any]) -> None:
     shelf = load(late("true", "NA").replace("n,v", "id,resolved"))
     assert shelf.sql("SELECT count(*), count(*) FILTER (resolved), count(*) - count(resolved) FROM t") == [
         (25_001, 25_000, 1)
     ]
 
 
-def test_na_stays_text_in_a_text_column(load: Callable) -> None:
+def test_na_stays_text_in_a_text_column(load: Callable[..., Any]) -> None:
     shelf = load("channel\napp\nNA\nweb\n")
     assert shelf.sql("SELECT channel FROM t") == [("app",), ("NA",), ("web",)]
     assert shelf.table.assumptions == ()
@@ -137,7 +138,7 @@ def test_na_stays_text_in_a_text_column(load: Callable) -> None:
         (("2024-03-01T10:00:00+02:00",), "zone"),
     ],
 )
-def test_what_could_be_read_otherwise_is_said(load: Callable, values: tuple[str, ...], word: str) -> None:
+def test_what_could_be_read_otherwise_is_said(load: Callable[..., Any], values: tuple[str, ...], word: str) -> None:
     shelf = load(column(*values))
     (doubt,) = [d for d in shelf.report.doubts if d.where == "column v"]
     assert word in f"{doubt.what} {doubt.alternative}" and doubt.alternative

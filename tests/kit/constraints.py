@@ -29,7 +29,9 @@ def exported() -> list[str]:
     text = uv("export", "-q", "--all-groups", "--no-hashes", "--no-emit-project", "--no-annotate", "--no-header")
     lines = [line.strip() for line in text.splitlines() if re.match(r"[\w.-]+==", line)]
     names = [line.split("==")[0] for line in lines]
-    kept = {line if names.count(name) > 1 else line.split(";")[0].strip() for line, name in zip(lines, names, strict=True)}
+    kept = {
+        line if names.count(name) > 1 else line.split(";")[0].strip() for line, name in zip(lines, names, strict=True)
+    }
     return sorted(kept, key=str.lower)
 
 
@@ -51,7 +53,12 @@ def written() -> list[str]:
 def write() -> None:
     path = ROOT / "pyproject.toml"
     lines = "".join(f'  "{p}",\n' for p in constraints())
-    text = re.sub(r"constraint-dependencies = \[\n.*?\]", f"constraint-dependencies = [\n{lines}]", path.read_text("utf-8"), flags=re.S)
+    text = re.sub(
+        r"constraint-dependencies = \[\n.*?\]",
+        f"constraint-dependencies = [\n{lines}]",
+        path.read_text("utf-8"),
+        flags=re.S,
+    )
     path.write_text(text, "utf-8")
 
 
@@ -62,13 +69,29 @@ def main() -> int:
     if "--check" in sys.argv:
         differ = sorted(set(constraints()) ^ set(written()))
         if differ:
-            print(f"pyproject's constraints differ from what uv resolves: {', '.join(differ)}\n"
-                  "run: python -m tests.kit.constraints --write")
+            print(
+                f"pyproject's constraints differ from what uv resolves: {', '.join(differ)}\n"
+                "run: python -m tests.kit.constraints --write"
+            )
             return 1
     if "--resolve" in sys.argv:
         for platform, python in TARGETS:
-            uv("pip", "compile", "-q", "pyproject.toml", "--group", "test", "--python-platform", platform,
-               "--python-version", python, "--only-binary", ":all:", "-o", "/dev/null")
+            uv(
+                "pip",
+                "compile",
+                "-q",
+                "pyproject.toml",
+                "--group",
+                "test",
+                "--python-platform",
+                platform,
+                "--python-version",
+                python,
+                "--only-binary",
+                ":all:",
+                "-o",
+                "/dev/null",
+            )
             print(f"wheels found for {platform}, Python {python}")
     return 0
 

@@ -33,5 +33,6 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
 
 
 def _rank(unit: tuple[Placed, ...]) -> tuple[int, int]:
-    anchor = 0 if unit[0].record.kind in ANCHORS else 1
-    return anchor, max(p.record.scope.rank for p in unit)
+    if any(p.record.kind in ANCHORS for p in unit):
+        return 0, 0
+    return 1, max(p.record.scope.rank for p in unit)

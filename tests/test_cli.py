@@ -1,0 +1,135 @@
+"""`peek …`: JSON on stdout, progress on stderr, exit codes as documented; the same workspace as the app."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peek_core.cli import main
+
+ASK_FIELDS = {
+    "run",
+    "status",
+    "answer",
+    "value",
+    "table",
+    "sql",
+    "iterations",
+    "look_ups",
+    "usage",
+    "cost",
+    "definitions",
+    "map",
+    "analyst",
+}
+MAP_FIELDS = {
+    "id",
+    "kind",
+    "section",
+    "text",
+    "score",
+    "pinned",
+    "locked",
+    "frozen",
+    "author",
+    "tokens",
+    "evidence",
+    "state",
+}
+
+
+class Peek:
+    """Runs commands on one data directory."""
+
+    def __init__(self, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self._data, self._capsys = data, capsys
+        self.err = ""
+
+    def __call__(self, *args: str, code: int = 0) -> Any:
+        got = main([*args, "--json", "--data-dir", str(self._data)])
+        out, self.err = self._capsys.readouterr()
+        assert got == code, out + self.err
+        return [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.fixture
+def peek(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Peek:
+    return Peek(tmp_path / "data", capsys)
+
+
+def test_load_ask_map_sql_trace(peek: Peek, tickets: Path) -> None:
+    (loaded,) = peek("load", str(tickets))
+    assert loaded["tables"][0]["rows"] == 100
+    assert [c["name"] for c in loaded["tables"][0]["columns"]] == ["id", "channel", "score", "status", "comment"]
+    assert set(loaded) == {"dataset", "version", "tables", "doubts"}
+    dataset = loaded["dataset"]
+
+    (asked,) = peek("ask", dataset, "Rows with status test don't count. How many tickets are there?")
+    assert set(asked) >= ASK_FIELDS
+    assert (asked["status"], asked["value"]) == ("answered", 90)
+    assert asked["analyst"] == "built-in analyst, no language model"
+    assert asked["cost"] is None
+    assert asked["map"]["version_after"] > asked["map"]["version_before"]
+    assert "turn 1" in peek.err
+
+    (current,) = peek("map", dataset)
+    assert all(set(i) == MAP_FIELDS for i in current["items"])
+    (proposed,) = [i for i in current["items"] if i["kind"] == "row_exclusion"]
+    assert proposed["state"] == "proposed"
+    (after,) = peek("map", dataset, "accept", proposed["id"])
+    assert [i["state"] for i in after["items"] if i["id"] == proposed["id"]] == ["on"]
+    (counted,) = peek("sql", dataset, "SELECT count(*) AS n FROM tickets")
+    assert counted == {"columns": ["n"], "rows": [[90]], "row_count": 1, "truncated": False}
+    (trace,) = peek("trace", asked["run"])
+    assert [c["source"] for c in trace["calls"]][-2:] == ["distill", "chart"]
+    (listed,) = peek("datasets")
+    assert listed[0]["dataset"] == dataset
+
+
+def test_map_acts(peek: Peek, tickets: Path) -> None:
+    dataset = peek("load", str(tickets), "--dataset", "Dump")[0]["dataset"]
+    peek("map", "Dump", "add", "cu", "One row is one ticket.", "--evidence", "SELECT count(*) FROM tickets")
+    for act, field in (("pin", "pinned"), ("lock", "locked"), ("freeze", "frozen")):
+        (current,) = peek("map", dataset, act, "cu-00001")
+        assert current["items"][0][field] is True
+    (current,) = peek("map", dataset, "edit", "cu-00001", "One row is one support ticket.")
+    assert current["items"][0]["text"] == "One row is one support ticket."
+    assert peek("map", dataset, "freeze")[0]["frozen"] is True
+    assert peek("map", dataset, "delete", "cu-00001")[0]["items"] == []
+    assert "has no item" not in peek.err
+    assert peek("map", dataset, "pin", "cu-00001", code=4)[0]["error"] == "There is no item 'cu-00001' in the map"
+
+
+def test_each_file_is_a_new_dataset_and_a_bad_one_does_not_stop_the_rest(
+    peek: Peek, tickets: Path, tmp_path: Path
+) -> None:
+    bad = tmp_path / "empty.csv"
+    bad.touch()
+    first, second, third = peek("load", str(tickets), str(bad), str(tickets), code=4)
+    assert first["dataset"] != third["dataset"]
+    assert second["error"]
+
+
+def test_exit_codes(peek: Peek, tickets: Path) -> None:
+    dataset = peek("load", str(tickets))[0]["dataset"]
+    assert peek("ask", dataset, "Wie ist das Wetter?", code=3)[0]["status"] == "no_answer"
+    peek("ask", dataset, "   ", code=4)
+    peek("ask", "nowhere", "How many?", code=4)
+    peek("sql", dataset, "SELECT * FROM nope", code=1)
+    peek("sql", dataset, "COPY tickets TO '/tmp/x.csv'", code=1)
+    with pytest.raises(SystemExit) as usage:
+        main(["map"])
+    assert usage.value.code == 2
+
+
+def test_text_output_has_no_control_characters(peek: Peek, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = tmp_path / "h.csv"
+    hostile.write_text("id,note\n1,\x1b[31mred\u202e\n2,plain\n", "utf-8")
+    dataset = peek("load", str(hostile))[0]["dataset"]
+    assert main(["sql", dataset, "SELECT note FROM h", "--data-dir", str(tmp_path / "data")]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\u202e" not in out

@@ -1,0 +1,108 @@
+"""Real failures from public bug reports, answered by the built-in analyst on small data of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from peek_core.workspace import RunView, Workspace
+
+
+def ask(w: Workspace, dataset: str, question: str) -> RunView:
+    return w.wait(w.ask(dataset, question), 60)
+
+
+def text(view: RunView) -> str:
+    """Answer, notes and offers as a person reads them."""
+    answer = view.trajectory.answer if view.trajectory else None
+    assert answer is not None
+    return " ".join([answer.text, *answer.notes, *answer.suggestions, *answer.follow_ups])
+
+
+def load(w: Workspace, tmp_path: Path, name: str, content: str) -> str:
+    path = tmp_path / f"{name}.csv"
+    path.write_text(content, "utf-8")
+    return w.load(path).id
+
+
+def test_rc_03_a_follow_up_narrows_what_was_asked_before(
+    open_workspace: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    rows = [("email", s) for s in (1, 2, 2, 3, 4, 5)] + [("chat", s) for s in (4, 4, 5, 1)]
+    w = open_workspace()
+    d = load(
+        w, tmp_path, "comments", "id,channel,score\n" + "".join(f"{i},{c},{s}\n" for i, (c, s) in enumerate(rows, 1))
+    )
+    views = [
+        ask(w, d, q) for q in ("How many email comments?", "Of those, how many scored 4 or more?", "And for chat?")
+    ]
+    assert [v.trajectory.answer.value for v in views] == [6, 2, 3]  # type: ignore[union-attr]
+    call = w.calls(views[1].id)[0]
+    texts, _ = w.call_texts(d, call)
+    assert "How many email comments?" in texts[next(s.hash for s in call.explain.sections if s.name == "conversation")]
+
+
+def test_rc_22_a_share_says_of_what(open_workspace: Callable[..., Workspace], tmp_path: Path) -> None:
+    values = ["yes"] * 4 + ["no"] * 3 + [""] * 3
+    w = open_workspace()
+    d = load(w, tmp_path, "survey", "id,would_recommend\n" + "".join(f"{i},{v}\n" for i, v in enumerate(values, 1)))
+    said = text(ask(w, d, "What share would recommend us?"))
+    assert "57.1 %" in said
+    assert "7" in said
+    assert "40" in said
+    assert "10" in said
+
+
+def test_rc_23_a_list_has_its_full_count_and_its_full_export(
+    open_workspace: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    w = open_workspace()
+    d = load(
+        w,
+        tmp_path,
+        "tickets",
+        "id,status,subject\n" + "".join(f"{i},{'open' if i <= 1742 else 'closed'},t{i}\n" for i in range(1, 5001)),
+    )
+    view = ask(w, d, "List the open tickets; how many are there?")
+    answer = view.trajectory.answer  # type: ignore[union-attr]
+    assert answer is not None
+    assert "1,742" in answer.text
+    assert answer.table is not None
+    assert answer.table.row_count == 1742
+    assert answer.sql is not None
+    assert w.export_csv(d, answer.sql, tmp_path / "all.csv") == 1742
+
+
+def test_rc_24_an_empty_last_month_is_said_and_the_latest_offered(
+    open_workspace: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    days = [f"2023-{m:02d}-{1 + i % 28:02d}" for m in range(1, 11) for i in range(30)] + [
+        f"2023-11-{1 + i % 30:02d}" for i in range(120)
+    ]
+    w = open_workspace()
+    d = load(
+        w, tmp_path, "complaints", "id,created,text\n" + "".join(f"{i},{day},bad\n" for i, day in enumerate(days, 1))
+    )
+    view = ask(w, d, "How many complaints last month?")
+    said = text(view)
+    assert "2023-11-30" in said
+    assert "November 2023" in said
+    assert view.trajectory.answer.value != 120  # type: ignore[union-attr]
+
+
+def test_rc_27_a_name_that_is_not_there_is_never_answered_under_another(
+    open_workspace: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    w = open_workspace()
+    d = load(
+        w,
+        tmp_path,
+        "reports",
+        "id,reporter,text\n" + "".join(f"{i},{n},x\n" for i, n in enumerate(["Kevin"] * 3 + ["Karin"] * 2, 1)),
+    )
+    view = ask(w, d, "Show what Kevib reported.")
+    answer = view.trajectory.answer  # type: ignore[union-attr]
+    assert view.status == "no_answer"
+    assert answer is not None
+    assert any("Kevin" in s for s in answer.suggestions)
+    assert answer.table is None

@@ -1,0 +1,253 @@
+"""The workspace end to end, with a scripted model and with the built-in analyst: what a person does, and finds again."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from peek_core.context_map.map import render
+from peek_core.errors import Conflict, NotFound, QueryFailed, Refused
+from peek_core.providers.scripted import Scripted
+from peek_core.workspace import Workspace
+
+LOOK = '```python\nr = sql("SELECT count(*) AS n FROM tickets")\nshow("SELECT channel, count(*) AS n FROM tickets GROUP BY ALL", "by channel")\n```'
+ANSWER = "```python\nFINAL(f\"{r[0]['n']} tickets.\", value=r[0]['n'], notes=['all rows'])\n```"
+DISTILLED = json.dumps({
+    "diagnosis": "d", "tags": [],
+    "candidates": [
+        {"kind": "item", "section": "cr", "text": "One row is one ticket; id is unique.",
+         "evidence": {"sql": "SELECT count(*) - count(DISTINCT id) FROM tickets", "expect": [[0]]}},
+        {"kind": "definition", "definition": {"kind": "row_exclusion", "table": "tickets", "column": "status", "values": ["test"],
+                                              "name": "Test rows don't count"}},
+    ],
+})  # fmt: skip
+CHARTED = json.dumps({"edits": [{"op": "ADD", "candidate": 0}], "definitions": [1]})
+NOTHING = ['{"diagnosis": "", "tags": [], "candidates": []}', '{"edits": []}']
+
+
+@pytest.fixture
+def taught(open_workspace: Callable[..., Workspace], tickets: Path) -> tuple[Workspace, str, str]:
+    """A workspace whose scripted model has answered one question and proposed one definition."""
+    w = open_workspace(Scripted([LOOK, ANSWER, DISTILLED, CHARTED, LOOK, ANSWER, *NOTHING]))
+    dataset = w.load(tickets).id
+    run = w.ask(dataset, "How many tickets?")
+    assert w.wait(run, 60).status == "answered"
+    return w, dataset, run
+
+
+def test_a_question_leaves_steps_answer_checked_numbers_and_what_was_learned(
+    taught: tuple[Workspace, str, str],
+) -> None:
+    w, dataset, run = taught
+    view = w.run(run)
+    assert view.trajectory is not None
+    assert view.trajectory.answer is not None
+    assert (view.trajectory.answer.text, view.trajectory.answer.value, view.trajectory.answer.notes) == (
+        "100 tickets.",
+        100,
+        ("all rows",),
+    )
+    assert view.trajectory.answer.table is not None
+    assert (
+        view.trajectory.answer.table.rows == (("chat", 33), ("email", 67))
+        or view.trajectory.answer.table.row_count == 2
+    )
+    assert [f["result"] for f in view.summary["figures"]] == [2]
+    names = [e.name for e in w.events(run)]
+    assert names[0] == "started"
+    assert [n for n in names if n in ("answer", "ended", "distilled", "edits", "admission", "evicted", "learned")] == [
+        "answer", "ended", "distilled", "edits", "admission", "evicted", "learned",
+    ]  # fmt: skip
+    assert [c.source for c in w.calls(run)] == ["step", "step", "distill", "chart"]
+    assert [i.text for i in w.map(dataset).items] == ["One row is one ticket; id is unique."]
+
+
+def test_accepting_a_definition_rebuilds_the_view_and_the_next_answer_says_what_it_did(
+    taught: tuple[Workspace, str, str],
+) -> None:
+    w, dataset, _ = taught
+    (proposed,) = w.map(dataset).definitions
+    assert (proposed.state, proposed.effect["rows_after"]) == ("proposed", 90)
+    assert w.sql(dataset, "SELECT count(*) FROM tickets").table.rows == ((100,),)
+    w.curator(dataset).decide(proposed.id, "on")
+    assert w.sql(dataset, "SELECT count(*) FROM tickets").table.rows == ((90,),)
+    assert w.sql(dataset, "SELECT count(*) FROM raw.main.tickets").table.rows == ((100,),)
+    assert w.profile(dataset).tables[0].rows == 90
+    again = w.wait(w.ask(dataset, "And now?"), 60)
+    assert [d["rows_moved"] for d in again.summary["definitions"]] == [10]
+    w.curator(dataset).decide(proposed.id, "off")
+    assert w.sql(dataset, "SELECT count(*) FROM tickets").table.rows == ((100,),)
+
+
+def test_everything_is_there_again_after_a_restart(
+    taught: tuple[Workspace, str, str], open_workspace: Callable[..., Workspace]
+) -> None:
+    w, dataset, run = taught
+    w.curator(dataset).mark("cr-00001", "pin")
+    w.rename(dataset, "Ticket dump")
+    before = w.map(dataset)
+    w.close()
+    again = open_workspace()
+    assert again.map(dataset) == before
+    assert again.dataset("Ticket dump").id == dataset
+    assert again.run(run).trajectory == w_trajectory(again, run)
+    assert [e.seq for e in again.events(run)] == list(range(1, len(again.events(run)) + 1))
+
+
+def w_trajectory(w: Workspace, run: str):  # noqa: ANN201
+    return w.run(run).trajectory
+
+
+def test_what_was_sent_can_be_read_word_for_word(taught: tuple[Workspace, str, str]) -> None:
+    w, dataset, run = taught
+    call = w.calls(run)[1]
+    texts, reply = w.call_texts(dataset, call)
+    assert reply == ANSWER
+    assert {s.name for s in call.explain.sections} >= {
+        "identity",
+        "protocol",
+        "profile",
+        "context map",
+        "question",
+        "cell 1",
+        "observation 1",
+    }
+    assert "QUESTION: How many tickets?" in texts[next(s.hash for s in call.explain.sections if s.name == "question")]
+
+
+def test_curation_by_hand(taught: tuple[Workspace, str, str]) -> None:
+    w, dataset, _ = taught
+    c = w.curator(dataset)
+    saved, item = c.add("dc", "A good score is 4 or 5.", "SELECT count(*) FROM tickets WHERE score >= 4")
+    assert (item.author, item.state, item.evidence.expect) == ("person", "holds", ((40,),))  # type: ignore[union-attr]
+    c.edit(item.id, "A good score is 5.", "SELECT count(*) FROM tickets WHERE score = 5", based_on=saved.version)
+    c.score(item.id, 4)
+    c.mark(item.id, "lock")
+    held = w.map(dataset).item(item.id)
+    assert held is not None
+    assert (held.text, held.score, held.locked) == ("A good score is 5.", 4, True)
+    with pytest.raises(Refused, match="was changed meanwhile"):
+        c.edit(item.id, "stale edit", based_on=saved.version)
+    with pytest.raises(QueryFailed):
+        c.add("cu", "nonsense", "SELECT nope FROM tickets")
+    with pytest.raises(NotFound):
+        c.delete("cu-99999")
+    c.delete(item.id)
+    assert w.map(dataset).item(item.id) is None
+    c.restore(saved.version)
+    assert w.map(dataset).item(item.id) is not None
+    assert [v.author for v in w.store.map_versions(dataset, "peek")] == ["agent"] + ["person"] * 6
+
+
+def test_lowering_the_budget_previews_who_leaves_and_pins_stay(taught: tuple[Workspace, str, str]) -> None:
+    w, dataset, _ = taught
+    c = w.curator(dataset)
+    for n in range(6):
+        c.add("ps", f"Trap number {n}: column note_{n} holds " + "free words " * 12)
+    pinned = w.map(dataset).items[1].id
+    c.mark(pinned, "pin")
+    budget = w.count_tokens(render(w.map(dataset).items)) - 60
+    before = w.map(dataset)
+    _, gone = c.preview(budget, "paper")
+    assert gone
+    assert w.map(dataset) == before
+    w.set_map(dataset, budget=budget)
+    w.curator(dataset).apply_budget()
+    after = w.map(dataset)
+    assert w.count_tokens(render(after.items)) <= budget
+    assert after.item(pinned) is not None
+    other = next(i.id for i in after.items if not i.pinned)
+    w.set_map(dataset, budget=w.count_tokens(render([i for i in after.items if i.pinned])))
+    with pytest.raises(Refused, match="can't be pinned: the 2 pinned items would take"):
+        w.curator(dataset).mark(other, "pin")
+
+
+def test_two_people_cannot_overwrite_each_other(taught: tuple[Workspace, str, str]) -> None:
+    from peek_core.book import StoreBook
+    from peek_core.context_map.history import MapEvent
+
+    w, dataset, _ = taught
+    book = StoreBook(w.store, dataset, "peek")
+    seen = book.current()
+    w.curator(dataset).score("cr-00001", 3)
+    with pytest.raises(Conflict):
+        book.commit(seen, seen, [MapEvent("score")])
+
+
+def test_the_whole_result_is_exported_with_formula_starts_neutralised(
+    open_workspace: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    source = tmp_path / "f.csv"
+    source.write_text("id,note,n\n" + "".join(f"{i},=cmd|' /C calc'!A0,-{i}\n" for i in range(1, 1_801)), "utf-8")
+    w = open_workspace()
+    dataset = w.load(source).id
+    target = tmp_path / "out.csv"
+    assert w.export_csv(dataset, "SELECT * FROM f", target) == 1_800
+    first = target.read_text("utf-8").splitlines()[1]
+    assert first.startswith("1,")
+    assert "'=cmd" in first
+    assert first.endswith(",-1")
+
+
+def test_forget_leaves_no_trace_on_the_disk(taught: tuple[Workspace, str, str], tmp_path: Path) -> None:
+    w, dataset, _ = taught
+    w.curator(dataset).add("cu", "canary-7f3a stands here")
+    w.forget(dataset)
+    assert w.datasets() == ()
+    w.close()
+    left = [p for p in (tmp_path / "data").rglob("*") if p.is_file() and p.suffix not in (".sqlite-wal", ".sqlite-shm")]
+    assert [p.name for p in left] == ["peek.sqlite"]
+    with w.store._engine.connect() as c:
+        from peek_core.store.schema import metadata
+
+        assert {
+            t.name: c.exec_driver_sql(f'SELECT count(*) FROM "{t.name}"').scalar()
+            for t in metadata.sorted_tables
+            if "dataset" in t.c
+        } == {t.name: 0 for t in metadata.sorted_tables if "dataset" in t.c}
+    w.store.close()
+
+
+def test_cancel_ends_the_run_at_once_and_keeps_what_there_was(
+    open_workspace: Callable[..., Workspace], tickets: Path
+) -> None:
+    slow = '```python\nr = sql("SELECT count(*) FROM range(40000000000) a")\n```'
+    w = open_workspace(Scripted([LOOK, slow]))
+    dataset = w.load(tickets).id
+    run = w.ask(dataset, "Slow one")
+    deadline = time.monotonic() + 30
+    while not any(e.name == "cell" and e.body["turn"] == 2 for e in w.events(run)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    started = time.monotonic()
+    w.cancel(run)
+    view = w.wait(run, 20)
+    assert view.status == "cancelled"
+    assert time.monotonic() - started < 5
+    assert view.trajectory is not None
+    assert len(view.trajectory.steps) >= 1
+    assert w.map(dataset).version == 0
+
+
+def test_questions_of_one_conversation_are_worked_on_in_order(
+    open_workspace: Callable[..., Workspace], tickets: Path
+) -> None:
+    w = open_workspace()
+    dataset = w.load(tickets).id
+    runs = [
+        w.ask(dataset, q, patient=True)
+        for q in ("How many email tickets?", "Of those, how many scored 4 or more?", "And for chat?")
+    ]
+    views = [w.wait(r, 60) for r in runs]
+    assert all(a.ended <= b.ended for a, b in zip(views, views[1:], strict=False))  # type: ignore[operator]
+    assert [v.status for v in views] == ["answered"] * 3
+
+
+def test_the_data_directory_can_be_shared_and_pid_names_the_owner(open_workspace: Callable[..., Workspace]) -> None:
+    a, b = open_workspace(), open_workspace()
+    assert a._jobs.owner != b._jobs.owner
+    assert a._jobs.owner.startswith(str(os.getpid()))
