@@ -32,7 +32,7 @@ def top(current: ContextMap, dials: MapSettings) -> None:
         states = "".join(tag(f"{n} {'hold' if s == 'holds' else s}", STATE[s]) for s, n in count.items() if n)
         draw(
             f'<div class="pk-row"><b>{tokens:,}</b><span class="pk-muted">of {dials.budget:,} tokens, '
-            f'{len(current.items)} items, version {current.version}</span><span class="pk-grow"></span>{states}</div>'
+            f'{_items(current)}, version {current.version}</span><span class="pk-grow"></span>{states}</div>'
             f'<div style="height:6px"></div>{meter(tokens / dials.budget, f"{tokens} of {dials.budget} tokens")}'
         )
         if current.frozen:
@@ -63,6 +63,11 @@ def top(current: ContextMap, dials: MapSettings) -> None:
             add()
     if (int(size), m, order) != (dials.budget, dials.evolve_steps, dials.order):
         preview(int(size), None if m is None else int(m), str(order))
+
+
+def _items(current: ContextMap) -> str:
+    n = len(current.items)
+    return f"{n} item{'s' * (n != 1)}"
 
 
 def preview(budget: int, m: int | None, order: str) -> None:

@@ -28,7 +28,7 @@ def controls(dataset: str | None, result: Result | None) -> None:
         count = st.segmented_control(
             "How many",
             ["first 12", "first 24", "all"],
-            default="first 24",
+            default="all",
             key="how-many",
             label_visibility="collapsed",
             required=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import time
@@ -99,7 +100,7 @@ def test_everything_is_there_again_after_a_restart(
     assert [e.seq for e in again.events(run)] == list(range(1, len(again.events(run)) + 1))
 
 
-def w_trajectory(w: Workspace, run: str):  # noqa: ANN201
+def w_trajectory(w: Workspace, run: str):
     return w.run(run).trajectory
 
 
@@ -243,7 +244,7 @@ def test_questions_of_one_conversation_are_worked_on_in_order(
         for q in ("How many email tickets?", "Of those, how many scored 4 or more?", "And for chat?")
     ]
     views = [w.wait(r, 60) for r in runs]
-    assert all(a.ended <= b.ended for a, b in zip(views, views[1:], strict=False))  # type: ignore[operator]
+    assert all(a.ended <= b.ended for a, b in itertools.pairwise(views))  # type: ignore[operator]
     assert [v.status for v in views] == ["answered"] * 3
 
 

@@ -208,6 +208,7 @@ def offers(view: RunView, answer: Answer, ask: Any) -> None:
             format_func=lambda i: words(questions[i][:90]),
             key=f"offer-{view.id}",
             label_visibility="visible" if answer.suggestions else "collapsed",
+            wrap=True,
         )
         if chosen is not None:
             ask(questions[chosen])

@@ -188,6 +188,9 @@ def two_lines(
     fig = go.Figure()
     for y, name, colour in ((b, b_name, p["grey"]), (a, a_name, p["bar"])):
         fig.add_scatter(x=list(x), y=list(y), name=name, mode="lines", line={"color": colour, "width": 2})
+    same = bool(a) and bool(b) and a[-1] == b[-1]
+    ends = [(a, f"{a_name} = {b_name}")] if same else [(a, a_name), (b, b_name)]
+    for y, name in ends:
         if y:
             fig.add_annotation(
                 x=x[-1],
@@ -195,10 +198,9 @@ def two_lines(
                 text=f" {name}",
                 showarrow=False,
                 xanchor="left",
-                yshift=8 if name == a_name and y[-1] == (b or [None])[-1] else 0,
                 font={"size": 12, "color": p["text"]},
             )
-    plain(fig, height, right=64, bottom=30)
+    plain(fig, height, right=104 if same else 64, bottom=30)
     fig.update_xaxes(showgrid=False, type="category", nticks=8)
     fig.update_yaxes(rangemode="tozero", nticks=5)
     return fig

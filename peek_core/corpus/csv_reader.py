@@ -60,8 +60,7 @@ def load_csv(
     described = describe(con, table, columns, found.labels, [r.type for r in readings], samples)
     doubts = [*text.doubts, *found.doubts]
     for n, reading in enumerate(readings):
-        doubts += reading.doubts
-        if reading.type == types.VARCHAR and not reading.doubts:
+        if reading.type == types.VARCHAR and not reading.assumptions:
             doubt = types.text_doubt(found.labels[n] or columns[n], (row[n] for row in sample))
             doubts += [doubt] if doubt else []
     assumptions = [line for reading in readings for line in reading.assumptions]
@@ -128,7 +127,7 @@ def _verified_count(con: duckdb.DuckDBPyConnection, table: str, text: Text, foun
     got = con.execute(f"SELECT count(*) FROM {names.quoted(table)}").fetchone()
     assert got is not None
     rows = int(got[0])
-    if records.fast_count(text.path, found) == rows:
+    if any(records.fast_count(text.path, found, blank_lines=blank) == rows for blank in (False, True)):
         return rows
     expected = records.slow_count(text.path, found)
     if expected != rows:

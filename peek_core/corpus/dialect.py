@@ -27,8 +27,8 @@ MAX_COLUMNS = 16_384
 NO_DELIMITER = "\x1f"
 _HEAD = 1 << 18
 _RECORDS = 400
-_WHOLE = 20 << 20
-_SNIFF_ROWS = 204_800
+_WHOLE = 8 << 20
+_SNIFF_ROWS = 40_960
 _NUMBER = re.compile(r"[-+(]?[$€£]?\d[\d.,:/ -]*[%)]?")
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", NO_DELIMITER: "one column"}
 
@@ -217,6 +217,9 @@ def find(con: duckdb.DuckDBPyConnection, text: Text) -> Dialect:
         repairs.append("The header ends with an empty field; it was left out.")
     header = _has_header(chosen.records, width)
     doubts: list[Doubt] = []
+    if escape == "\\":
+        said = 'Backslashes were read as escape signs and left out, because quotes inside text are written \\"'
+        doubts.append(Doubt("the whole file", said, "double quotes inside text, and backslashes stay"))
     if header:
         labels = tuple(label(cell) for cell in chosen.records[0][:width])
         if width == 1:

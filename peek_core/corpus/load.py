@@ -72,10 +72,7 @@ def load_file(
                 sha256, size = _hash(source)
         built = place / "corpus.duckdb"
         with _database(built, place) as con, _watched(con, progress) as tell:
-            if text is not None:
-                loaded = load_csv(con, text, table, tell)
-            else:
-                loaded = load_xlsx(con, source, place, table, tell)
+            loaded = load_csv(con, text, table, tell) if text else load_xlsx(con, source, place, table, tell)
             with spoken("writing the rows"):
                 tell("writing", None)
                 con.execute("CHECKPOINT")

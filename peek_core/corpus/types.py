@@ -48,7 +48,6 @@ class Reading:
     type: str
     sql: str
     assumptions: tuple[str, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
 
 
 def _is_missing(value: str) -> bool:
@@ -85,6 +84,8 @@ _MISSING_SQL = "(" + ", ".join(literal(word) for word in ("", *MISSING_WORDS)) +
 _WHOLE, _FRACTION, _DAY, _MOMENT, _MOMENT_UTC, _TRUTH, _MISSING, _OTHER = (1 << n for n in range(8))
 _TRAILING = 1 << 8
 """A fraction such as 5.10: two decimals or more, the last one a zero."""
+_LONG = 1 << 9
+"""A whole number of more than 15 digits: exact as BIGINT, perhaps not as DOUBLE."""
 _DECIMALS = 16
 """A fraction with n decimals sets bit 16 + n."""
 
@@ -93,10 +94,12 @@ def _shapes(t: str, candidates: Sequence[str]) -> list[tuple[str, str]]:
     """Conditions on the text expression `t`, in order, and the bits that each one proves."""
     found: list[tuple[str, str]] = []
     if BIGINT in candidates:
-        found.append((f"TRY_CAST({t} AS BIGINT)::VARCHAR = {t}", str(_WHOLE)))
+        bits = f"CASE WHEN length({t}) > 15 THEN {_WHOLE | _LONG} ELSE {_WHOLE} END"
+        found.append((f"TRY_CAST({t} AS BIGINT)::VARCHAR = {t}", bits))
     if DOUBLE in candidates:
         # Up to 15 digits a double holds exactly what is written; longer ones must come back as they were.
-        exact = f"(length({t}) <= 16 OR TRY_CAST({t} AS DOUBLE)::VARCHAR = {t})"
+        short = f"(length({t}) <= 15 OR length({t}) = 16 AND contains({t}, '.'))"
+        exact = f"({short} OR TRY_CAST({t} AS DOUBLE)::VARCHAR = {t})"
         fits = f"regexp_full_match({t}, '{_DECIMAL_SQL}') AND isfinite(TRY_CAST({t} AS DOUBLE)) AND {exact}"
         decimals = f"(length({t}) - strpos({t}, '.'))"
         trailing = f"CASE WHEN {decimals} >= 2 AND suffix({t}, '0') THEN {_TRAILING} ELSE 0 END"
@@ -163,8 +166,10 @@ def decide(column: str, label: str, found: Sequence[object]) -> Reading:
         named_version = bool(_VERSION_LABEL.search(label.lower().replace("_", " ")))
         if (bits & _TRAILING and mixed) or named_version:
             why = "values such as 5.10 would become 5.1" if bits & _TRAILING else "its name says that it holds versions"
-            doubt = Doubt(f"column {label}", f"Kept as text: {why}", "read it as decimal numbers")
-            return Reading(VARCHAR, quoted(column), doubts=(doubt,))
+            return Reading(VARCHAR, quoted(column), (f"{label}: kept as text, because {why}.",))
+        if bits & _LONG:
+            why = "as decimal numbers its longest whole numbers would be rounded"
+            return Reading(VARCHAR, quoted(column), (f"{label}: kept as text, because {why}.",))
     if chosen == VARCHAR:
         return Reading(VARCHAR, quoted(column))
     assumptions = []

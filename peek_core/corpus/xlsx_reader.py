@@ -7,9 +7,10 @@ cells are typed by the workbook, so text that looks like a number stays text.
 from __future__ import annotations
 
 import csv
+import re
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -22,13 +23,24 @@ from peek_core.corpus.csv_reader import Loaded, describe, renamed
 from peek_core.corpus.dialect import MAX_COLUMNS, Dialect
 from peek_core.corpus.refusals import spoken
 from peek_core.errors import UnreadableFile
-from peek_core.values.dataset import TableReport
+from peek_core.values.dataset import Doubt, TableReport
 
 MAX_UNPACKED = 1 << 30
 """Bytes that all parts of a workbook may have together when unpacked."""
 
+MAX_AREA = 1 << 26
+"""Cells that one sheet may span, filled or not: the reader of cells keeps room for all of them."""
+
 _EPOCH = datetime(1899, 12, 30)
 _SERIAL = range(18_264, 73_415)  # 1950 .. 2100 as Excel counts days
+
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+_REFERENCE = re.compile(rb'<(?:\w+:)?c\b[^>]*?\br="([A-Z]{1,3})(\d{1,7})"[^>/]*>')
+_ERROR = re.compile(rb'<(?:\w+:)?c\b[^>]*\bt="e"')
+_UNSOLVED = re.compile(
+    rb"<(?:\w+:)?c\b([^>]*)>\s*<(?:\w+:)?f\b[^>]*(?:/>|>[^<]*</(?:\w+:)?f>)"
+    rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
 
 Cell = int | float | str | bool | time | date | datetime | timedelta | None
 
@@ -96,6 +108,68 @@ def _unpacked(raw: object, part: zipfile.ZipInfo, left: int) -> int:
     return size
 
 
+@dataclass
+class CellNotes:
+    """What the reader of cells would pass over in silence, counted over all worksheets."""
+
+    errors: int = 0
+    """Cells such as #DIV/0!; they arrive empty."""
+    unsolved: int = 0
+    """Formulas without a stored result; they arrive empty."""
+
+
+def note_cells(source: Path) -> CellNotes:
+    """Counts cells that would arrive empty. Raises `UnreadableFile` where a sheet spans more than `MAX_AREA` cells.
+
+    The archive must have passed `check_archive`.
+    """
+    notes = CellNotes()
+    try:
+        with zipfile.ZipFile(source) as archive:
+            for part in archive.infolist():
+                if _SHEET.fullmatch(part.filename):
+                    with archive.open(part) as file:
+                        _note(iter(lambda file=file: file.read(1 << 20), b""), notes)  # type: ignore[misc]
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise UnreadableFile(f"{source.name} is a damaged archive", next="Save the workbook again.") from error
+    return notes
+
+
+def _note(blocks: Iterable[bytes], notes: CellNotes) -> None:
+    rest = b""
+    width = height = 0
+    for block in blocks:
+        data = rest + block
+        # Only whole cells are looked at; what follows the last one waits for the next block.
+        cut = data.rfind(b"c>") + 2
+        if cut < 2:  # no cell with a value in a whole block
+            rest = data[-(1 << 16) :]
+            continue
+        data, rest = data[:cut], data[cut:]
+        for column, row in _corners(data):
+            width, height = max(width, column), max(height, row)
+        if width * height > MAX_AREA:
+            raise UnreadableFile(
+                f"A sheet has cells as far as row {height:,} and column {width:,}",
+                next="Usually single cells far from the table are the reason. Delete them, or save the table as CSV.",
+            )
+        notes.errors += len(_ERROR.findall(data)) if b't="e"' in data else 0
+        if b"f>" in data or b"<f " in data:
+            notes.unsolved += sum(b't="str"' not in found[1] for found in _UNSOLVED.finditer(data))
+
+
+def _corners(data: bytes) -> list[tuple[int, int]]:
+    """Column and row of the cells that lie farthest right and lowest, as one corner each."""
+    found = _REFERENCE.findall(data)
+    if not found:
+        return []
+    letters = max({column for column, _ in found}, key=lambda column: (len(column), column))
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - 64
+    return [(number, max(int(row) for row in {row for _, row in found}))]
+
+
 @dataclass(frozen=True)
 class _Sheet:
     name: str
@@ -120,6 +194,7 @@ def load_xlsx(
     progress("opening the workbook", None)
     with spoken("opening the workbook"):
         check_archive(source)
+        notes = note_cells(source)
         try:
             book = CalamineWorkbook.from_path(str(source))
             sheet, others = _first_table(book)
@@ -144,6 +219,14 @@ def load_xlsx(
         )
     if others:
         assumptions.append(f"Only sheet “{sheet.name}” was read. Other sheets: {', '.join(others)}.")
+    if notes.errors:
+        cells = "cell holds an error" if notes.errors == 1 else "cells hold errors"
+        assumptions.append(f"In the workbook {notes.errors:,} {cells} such as #DIV/0!; read as missing.")
+    doubts: tuple[Doubt, ...] = ()
+    if notes.unsolved:
+        formulas = "formula has" if notes.unsolved == 1 else "formulas have"
+        said = f"{notes.unsolved:,} {formulas} no stored result; such cells were read as missing"
+        doubts = (Doubt("the workbook", said, "open it in Excel, save it and load it again"),)
     with spoken("loading the rows"):
         progress("loading rows", None)
         copy = work / "cells.csv"
@@ -176,7 +259,7 @@ def load_xlsx(
         repairs=(*repairs, *renamed(described)),
         assumptions=tuple(assumptions),
     )
-    return Loaded(report, ())
+    return Loaded(report, doubts)
 
 
 def _first_table(book: CalamineWorkbook) -> tuple[_Sheet, list[str]]:

@@ -21,25 +21,25 @@ from sample_corpora.product_feedback import generate
 ROOT = Path(__file__).parents[2]
 
 PLAIN = """
-import duckdb
 con = duckdb.connect(target)
 con.execute("CREATE TABLE t AS SELECT * FROM read_csv($1)", [source])
 con.execute("CHECKPOINT")
 con.close()
 """
 FAITHFUL = """
-from pathlib import Path
-from peek_core.corpus.load import load_file
 load_file(Path(source), Path(target), label="t")
 """
 MEASURE = """
 import json, resource, sys, time
+from pathlib import Path
 import duckdb
+from peek_core.corpus.load import load_file
 source, target = sys.argv[1:3]
 started = time.perf_counter()
 {body}
 seconds = time.perf_counter() - started
-print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+# DuckDB may draw its progress bar on standard output.
+print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]), file=sys.stderr)
 """
 
 
@@ -65,7 +65,7 @@ def measure(body: str, source: Path, target: Path) -> tuple[float, float]:
         check=True,
         cwd=ROOT,
     )
-    seconds, megabytes = json.loads(done.stdout)
+    seconds, megabytes = json.loads(done.stderr.splitlines()[-1])
     return seconds, megabytes
 
 

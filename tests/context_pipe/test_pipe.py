@@ -46,7 +46,7 @@ def steps(count: int, size: int) -> list[SourceRecord]:
 
 
 RECORDS = st.lists(
-    st.tuples(st.sampled_from([k for k in Kind]), st.sampled_from(list(Scope)), st.integers(0, 40_000), st.sampled_from(list(Priority)),
+    st.tuples(st.sampled_from(list(Kind)), st.sampled_from(list(Scope)), st.integers(0, 40_000), st.sampled_from(list(Priority)),
               st.booleans()),  # fmt: skip
     min_size=1, max_size=60,
 )  # fmt: skip

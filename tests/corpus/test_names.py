@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import duckdb
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peek_core.corpus import names
@@ -43,6 +43,7 @@ def test_table_names() -> None:
     assert table_name("!!.xlsx") == "table_1"
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.text(max_size=80), min_size=1, max_size=30))
 def test_any_headers_work_unquoted(headers: list[str]) -> None:
     made = names.unique(headers)

@@ -59,7 +59,7 @@ def test_block_borders_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path.write_bytes(b'\r\na,b\r\n\r\n1,"x\r\n\r\n""y"\r\n\r\n"2",""\r\n')
     whole = decode.blocks
 
-    def small(path: Path, *, start: int = 0) -> object:
+    def small(path: Path, usual: int, *, start: int = 0) -> object:
         return whole(path, size, start=start)
 
     monkeypatch.setattr(records, "blocks", small)

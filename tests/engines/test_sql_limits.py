@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -109,7 +109,7 @@ def _final(world: World, r: Reading, main: str, others: Sequence[tuple[str, str]
         ):
             text += f" {figure(r.measure, q['rows'][0][0])} {label}."
     suggestions: list[str] = []
-    if r.period and not r.groups and rows and r.measure.kind in SCALAR and rows[0][2] == 0:
+    if r.period and not r.groups and rows and r.measure.kind in SCALAR and query.facts(r.measure, rows[0])[2] == 0:
         end = str(world.columns[r.time]["maximum"])[:10]
         text = f"None {r.period.phrase}: the data runs from {str(world.columns[r.time]['minimum'])[:10]} to {end}."
         suggestions = understand.readable(

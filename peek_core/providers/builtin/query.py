@@ -111,8 +111,35 @@ def _value(m: Measure) -> str:
     return _FUNCTIONS[m.kind].format(c=ident(m.column)) if m.kind in _FUNCTIONS else "count(*)"
 
 
+def name(m: Measure) -> str:
+    """What a person calls the figure; heads its column."""
+    return {"count": "rows", "share": "percent", "score": "score"}.get(m.kind) or f"{m.kind}_{m.column}"
+
+
+def _base(m: Measure) -> str:
+    """The columns beside an ungrouped figure that say what it was worked out from; read back by `facts`."""
+    if m.kind == "count":
+        return ""
+    if m.kind == "distinct":
+        return ", count(*) AS rows"
+    if m.kind in ("share", "score"):
+        base = f", count(*) FILTER (WHERE {answered(m)}) AS answered, count(*) AS rows"
+        return base + (f", count(*) FILTER (WHERE {_all(m.part)}) AS matching" if m.kind == "share" else "")
+    c = ident(m.column)
+    return f", count({c}) AS counted, count(*) AS rows, count(*) - count({c}) AS missing"
+
+
+def facts(m: Measure, row: Sequence[Any]) -> tuple[Any, int, int, int]:
+    """(figure, rows with an answer, all rows, rows in the part) of an ungrouped result."""
+    if m.kind == "count":
+        return row[0], row[0], row[0], row[0]
+    if m.kind == "distinct":
+        return row[0], row[1], row[1], row[1]
+    return row[0], row[1], row[2], row[3] if len(row) > 3 else row[1]
+
+
 def answer_sql(r: Reading, rules: Sequence[Rule]) -> str:
-    """The query that answers the reading. Ungrouped: value, rows with an answer, all rows, rows in the part."""
+    """The query that answers the reading; ungrouped results are read by `facts`."""
     m, rows = r.measure, f" FROM {source(r.table, rules)}{where(r)}"
     if m.kind == "list":
         return f"SELECT *{rows}"
@@ -124,11 +151,7 @@ def answer_sql(r: Reading, rules: Sequence[Rule]) -> str:
             f"{c} > b + 1.5 * (b - a) ORDER BY {c}"
         )
     if not r.groups:
-        used = f"count({ident(m.column)})" if m.column else f"count(*) FILTER (WHERE {answered(m)})"
-        return (
-            f"SELECT {_value(m)} AS value, {used} AS answered, count(*) AS row_count, count(*) FILTER "
-            f"(WHERE {_all(m.part)}) AS part{rows}"
-        )
+        return f"SELECT {_value(m)} AS {ident(name(m))}{_base(m)}{rows}"
     keys = [(_GRAINS[grain].format(c=ident(c)) if grain else ident(c), grain or c) for c, grain in r.groups]
     if m.kind != "count":  # a group without a name has no average to speak of; counts keep it
         more = " AND ".join(f"{ident(c)} IS NOT NULL" for c, _ in r.groups)
@@ -148,7 +171,7 @@ def answer_sql(r: Reading, rules: Sequence[Rule]) -> str:
     if m.kind == "values":
         return f"SELECT {head}{rows} GROUP BY 1 ORDER BY 1"
     have = f" HAVING count({ident(m.column)}) > 0" if m.column else ""
-    return f"SELECT {head}, {_value(m)} AS value{rows} GROUP BY {names}{have} ORDER BY {order}{limit}"
+    return f"SELECT {head}, {_value(m)} AS {ident(name(m))}{rows} GROUP BY {names}{have} ORDER BY {order}{limit}"
 
 
 def missing_sql(table: str, columns: Iterable[str]) -> str:

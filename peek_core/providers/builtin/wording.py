@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from peek_core.providers.builtin import look_ups
+from peek_core.providers.builtin.query import facts
 from peek_core.providers.builtin.reading import NAMES, Filter, Measure, Reading, Rule, describe, number, quoted
 from peek_core.providers.builtin.world import World
 
@@ -25,7 +26,7 @@ def figure(m: Measure, value: Any) -> str:
 
 def scalar(r: Reading, row: Sequence[Any]) -> tuple[str, Any]:
     """One figure and its denominator in words."""
-    value, answered, rows, part = row[:4]
+    value, answered, rows, part = facts(r.measure, row)
     m, where = r.measure, "".join(f", {describe(f)}" for f in r.filters) + (f", {r.period.phrase}" if r.period else "")
     if m.kind == "count":
         return f"{number(value)} rows{where}.".replace(
@@ -90,7 +91,11 @@ def _groups(
         if r.measure.kind == "score"
         else f"{NAMES.get(r.measure.kind, r.measure.kind)} {r.measure.column}"
     )
-    overall = f" In all: {figure(r.measure, total[0])} over {number(total[1])} rows." if total else ""
+    overall = ""
+    if total:
+        of = facts(r.measure, total)[1]
+        more = f" over {number(of)} rows" if r.measure.kind != "count" else " rows"
+        overall = f" In all: {figure(r.measure, total[0])}{more}."
     if r.pick:
         named = [x for x in rows if x[0] is not None]
         ties = [x for x in named if x[-1] == named[0][-1]]

@@ -30,14 +30,11 @@ def correct(con: duckdb.DuckDBPyConnection, sql: str, final: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize(("table", "question", "sql"), tables.CASES)
-def test_an_answer_is_the_right_one(
+def test_an_answer_is_the_right_one_or_there_is_none(
     made: dict[str, duckdb.DuckDBPyConnection], table: str, question: str, sql: str
 ) -> None:
     final = Play(made[table].cursor(), table, tables.TODAY[table], accept=False).ask(question)
-    if final["answer"] is not None:
-        assert sql and correct(made[table], sql, final), (final["answer"], final["table"])
-    else:
-        pytest.skip(f"not answered: {final['notes'][0]}")
+    assert final["answer"] is None or (sql and correct(made[table], sql, final)), (final["answer"], final["table"])
 
 
 def test_most_questions_are_answered(made: dict[str, duckdb.DuckDBPyConnection]) -> None:
