@@ -234,7 +234,7 @@ def heat(ids: Sequence[str], versions: Sequence[str], scores: Sequence[Sequence[
                     showarrow=False,
                     font={"size": 11.5, "color": p["text"]},
                 )
-    plain(fig, 25 * len(ids) + 34, top=0, bottom=26)
+    plain(fig, 25 * len(ids) + 42, top=0, bottom=34)
     fig.update_yaxes(autorange="reversed", showgrid=False, automargin=True)
     fig.update_xaxes(showgrid=False, type="category")
     return fig

@@ -39,6 +39,8 @@ class Checked:
     """True when running it again changes nothing and gives the same rows, so that they may be counted that way."""
     reads: bool
     """True for statements that give a result and are no write on their face."""
+
+
 _SPACE = " \t\r\n\f\v"
 """Only what SQL itself skips: Python would strip a no-break space too, which DuckDB reads as a name."""
 

@@ -32,8 +32,11 @@ def check_url(base_url: str) -> None:
         return
     if parts.scheme == "http" and parts.hostname in LOOPBACK:
         return
-    raise Refused("The endpoint's address must start with https://, or with http:// on this machine",
-                  where=parts.hostname or "no host", next="Correct the base URL on the Settings page.")
+    raise Refused(
+        "The endpoint's address must start with https://, or with http:// on this machine",
+        where=parts.hostname or "no host",
+        next="Correct the base URL on the Settings page.",
+    )
 
 
 class ChatCompletions:
@@ -82,17 +85,28 @@ class ChatCompletions:
             stream = await self._open(wire)
             return await self._read(stream, on_first_byte, started, attempt)
         except openai.APITimeoutError:
-            raise _Transient(EndpointFailed(
-                f"The endpoint sent nothing for {self._settings.read_timeout_s:.0f} seconds",
-                next="Try again, or raise the read timeout on the Settings page.")) from None
+            raise _Transient(
+                EndpointFailed(
+                    f"The endpoint sent nothing for {self._settings.read_timeout_s:.0f} seconds",
+                    next="Try again, or raise the read timeout on the Settings page.",
+                )
+            ) from None
         except openai.APIStatusError as failure:
             raise self._of_status(failure) from None
         except openai.APIConnectionError:
-            raise _Transient(EndpointFailed("The endpoint can't be reached", where=self._host(),
-                                            next="Check that it runs and that the base URL is right.")) from None
+            raise _Transient(
+                EndpointFailed(
+                    "The endpoint can't be reached",
+                    where=self._host(),
+                    next="Check that it runs and that the base URL is right.",
+                )
+            ) from None
         except (json.JSONDecodeError, UnicodeDecodeError, openai.APIResponseValidationError):
-            raise EndpointFailed("The endpoint sent something that is no reply", where=self._host(),
-                                 next="Check that the base URL ends in the Chat Completions API (often /v1).") from None
+            raise EndpointFailed(
+                "The endpoint sent something that is no reply",
+                where=self._host(),
+                next="Check that the base URL ends in the Chat Completions API (often /v1).",
+            ) from None
         except openai.APIError as failure:
             said = " ".join(str(failure.message).split())[:200]
             raise EndpointFailed(f"The endpoint reported an error while replying: {said}", next="Ask again.") from None
@@ -101,9 +115,14 @@ class ChatCompletions:
         from openai import AsyncStream
         from openai.types.chat import ChatCompletionChunk
 
-        return await self._started().post("/chat/completions", content=wire, cast_to=ChatCompletionChunk, stream=True,
-                                          stream_cls=AsyncStream[ChatCompletionChunk],
-                                          options={"headers": {"Content-Type": "application/json"}})
+        return await self._started().post(
+            "/chat/completions",
+            content=wire,
+            cast_to=ChatCompletionChunk,
+            stream=True,
+            stream_cls=AsyncStream[ChatCompletionChunk],
+            options={"headers": {"Content-Type": "application/json"}},
+        )
 
     async def _read(self, stream: Any, on_first_byte: Callable[[], None], started: float, attempt: int) -> Completion:
         parts: list[str] = []
@@ -121,11 +140,22 @@ class ChatCompletions:
                 model = getattr(chunk, "model", None) or model
         if not finish:
             if first is None:
-                raise EndpointFailed("The endpoint sent something that is no reply", where=self._host(),
-                                     next="Check that the base URL ends in the Chat Completions API (often /v1).")
+                raise EndpointFailed(
+                    "The endpoint sent something that is no reply",
+                    where=self._host(),
+                    next="Check that the base URL ends in the Chat Completions API (often /v1).",
+                )
             raise EndpointFailed("The reply was cut off before it ended; nothing of it is used", next="Ask again.")
-        return Completion(text="".join(parts), finish=finish, usage=normalised(raw), model=model, raw_usage=raw,
-                          first_byte_s=first, seconds=time.monotonic() - started, retries=attempt)
+        return Completion(
+            text="".join(parts),
+            finish=finish,
+            usage=normalised(raw),
+            model=model,
+            raw_usage=raw,
+            first_byte_s=first,
+            seconds=time.monotonic() - started,
+            retries=attempt,
+        )
 
     def _of_status(self, failure: Any) -> Exception:
         """The sentence for an HTTP status; transient ones are tried again."""
@@ -134,16 +164,21 @@ class ChatCompletions:
         if code in (401, 403):
             return EndpointFailed(f"The endpoint refused the key ({code})", next="Check the key on the Settings page.")
         if code == 404:
-            return EndpointFailed(f"The endpoint knows no model {self.model!r}, or no such path (404)",
-                                  next="Check model name and base URL on the Settings page.")
+            return EndpointFailed(
+                f"The endpoint knows no model {self.model!r}, or no such path (404)",
+                next="Check model name and base URL on the Settings page.",
+            )
         if code == 400 and ("context" in said.lower() or "too long" in said.lower()):
-            return EndpointFailed("The request is longer than the model's window (400)",
-                                  next="Ask a narrower question, or lower the window on the Settings page.")
+            return EndpointFailed(
+                "The request is longer than the model's window (400)",
+                next="Ask a narrower question, or lower the window on the Settings page.",
+            )
         if code in RETRIED:
             what = "The endpoint is busy (429)" if code == 429 else f"The endpoint failed ({code})"
             return _Transient(EndpointFailed(what, next="Wait a little and ask again."), _retry_after(failure))
-        return EndpointFailed(f"The endpoint refused the request ({code}): {said}",
-                              next="Check model name and settings.")
+        return EndpointFailed(
+            f"The endpoint refused the request ({code}): {said}", next="Check model name and settings."
+        )
 
     def _host(self) -> str:
         return urlsplit(self._settings.base_url).hostname or ""
@@ -154,8 +189,11 @@ class ChatCompletions:
                 import openai
 
                 self._client = openai.AsyncOpenAI(
-                    api_key=self._settings.key or "none", base_url=self._settings.base_url, max_retries=0,
-                    timeout=openai.Timeout(self._settings.read_timeout_s, connect=10.0))
+                    api_key=self._settings.key or "none",
+                    base_url=self._settings.base_url,
+                    max_retries=0,
+                    timeout=openai.Timeout(self._settings.read_timeout_s, connect=10.0),
+                )
             return self._client
 
 
@@ -181,5 +219,10 @@ def normalised(raw: Mapping[str, Any] | None) -> Usage:
     details = raw.get("prompt_tokens_details") or {}
     cached = details.get("cached_tokens", raw.get("prompt_cache_hit_tokens"))
     reasoning = (raw.get("completion_tokens_details") or {}).get("reasoning_tokens")
-    return Usage(input=raw.get("prompt_tokens"), cached=cached, cache_write=details.get("cache_write_tokens"),
-                 output=raw.get("completion_tokens"), reasoning=reasoning)
+    return Usage(
+        input=raw.get("prompt_tokens"),
+        cached=cached,
+        cache_write=details.get("cache_write_tokens"),
+        output=raw.get("completion_tokens"),
+        reasoning=reasoning,
+    )

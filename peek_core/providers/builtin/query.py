@@ -124,9 +124,14 @@ def _base(m: Measure) -> str:
         return ", count(*) AS rows"
     if m.kind in ("share", "score"):
         base = f", count(*) FILTER (WHERE {answered(m)}) AS answered, count(*) AS rows"
-        return base + (f", count(*) FILTER (WHERE {_all(m.part)}) AS matching" if m.kind == "share" else "")
+        return base + (_share_base(m) if m.kind == "share" else "")
     c = ident(m.column)
     return f", count({c}) AS counted, count(*) AS rows, count(*) - count({c}) AS missing"
+
+
+def _share_base(m: Measure) -> str:
+    part = f"count(*) FILTER (WHERE {_all(m.part)})"
+    return f", {part} AS matching, 100.0 * {part} / nullif(count(*), 0) AS percent_of_all"
 
 
 def facts(m: Measure, row: Sequence[Any]) -> tuple[Any, int, int, int]:
