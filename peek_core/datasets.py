@@ -42,6 +42,18 @@ class View:
     file: Path | None
 
 
+def make_directory(path: Path) -> None:
+    """Make it where it is missing; raises Broken when it can't be written."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise Broken(
+            "The data directory can't be written",
+            where=str(path),
+            next="Choose another one with --data-dir or PEEK_DATA_DIR.",
+        ) from failure
+
+
 class Shelf:
     """Datasets of one data directory."""
 
@@ -49,14 +61,7 @@ class Shelf:
         self._settings, self._store, self._clock = settings, store, clock
         self._root = settings.data_dir
         for name in ("corpora", "views", "originals", "uploads"):
-            try:
-                (self._root / name).mkdir(parents=True, exist_ok=True)
-            except OSError as failure:
-                raise Broken(
-                    "The data directory can't be written",
-                    where=str(self._root),
-                    next="Choose another one with --data-dir or PEEK_DATA_DIR.",
-                ) from failure
+            make_directory(self._root / name)
 
     def load(
         self,

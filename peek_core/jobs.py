@@ -105,10 +105,11 @@ class JobManager:
                 while (row := self._store.claim_run(self.owner, self._settings.jobs)) is not None:
                     self._start(row)
                 self._beat()
+                # Idle processes only wake for a new question: an empty server costs nothing.
+                busy = bool(self._running) or self._store.has_queued(self.owner)
             except Exception:
                 log.exception("the job loop failed; it goes on")
-            # Idle processes only wake for a new question: an empty server costs nothing.
-            busy = bool(self._running) or self._store.has_queued(self.owner)
+                busy = True
             self._wake.wait(self._settings.heartbeat_s / 4 if busy else None)
             self._wake.clear()
 

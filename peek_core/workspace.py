@@ -22,7 +22,7 @@ from peek_core.context_map.definitions import Definition
 from peek_core.context_map.map import ContextMap
 from peek_core.context_pipe.stats import PipelineStats
 from peek_core.curation import Curator
-from peek_core.datasets import Progress, Shelf, View, load_sample, run_query
+from peek_core.datasets import Progress, Shelf, View, load_sample, make_directory, run_query
 from peek_core.errors import NotFound, Refused
 from peek_core.jobs import CancelSignal, JobManager
 from peek_core.ports import Clock, Provider, QueryOutcome, RunQuery
@@ -83,7 +83,7 @@ class Workspace:
         if self._endpoint:
             check_url(self._endpoint.base_url)
         self._chosen_provider = provider
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        make_directory(settings.data_dir)
         self.store = SqlStore(f"sqlite:///{settings.data_dir / 'peek.sqlite'}", clock)
         self.shelf = Shelf(settings, self.store, clock)
         self._loop = LoopThread()

@@ -259,41 +259,33 @@ def _rate(run: str, value: str | None) -> None:
 
 
 def live(view: RunView, events: Sequence[Event]) -> None:
-    """A run that is being worked on, from its events."""
+    """A run that is being worked on, from its events. One element in all: it is drawn again twice a second."""
     if view.phase == "queued":
         draw('<div class="pk-step">Waiting for its turn: two questions are worked on at a time.</div>')
         return
-    turn = max((e.body.get("turn", 0) for e in events), default=0)
-    for e in events:
-        if e.name == "step":
-            queries = e.body.get("queries", [])
-            title = (
-                "; ".join(" ".join(q["sql"].replace("/* look-up */", "").split())[:70] for q in queries) or "cell run"
-            )
-            with st.expander(
-                words(f"Turn {e.body['n']}: {title}"),
-                type="step",
-                icon=":material/error:" if e.body.get("error") else ":material/check:",
-            ):
-                st.code(e.body.get("code") or "(no cell)", language="python", wrap_lines=True)
-                if e.body.get("error"):
-                    st.code(str(e.body["error"])[:2_000], language=None, wrap_lines=True)
-    current = [e for e in events if e.body.get("turn") == turn and e.name in ("cell", "sql", "sub_call", "shown")]
-    done = {e.body["n"] for e in events if e.name == "step"}
-    if turn in done:
-        return
-    for e in current:
-        if e.name == "cell":
-            st.code(e.body["code"], language="python", wrap_lines=True)
-        elif e.name == "sql":
-            rows = (
-                "failed" if e.body["error"] else "–" if e.body["row_count"] is None else f"{e.body['row_count']:,} rows"
-            )
-            draw(
-                f'<div class="pk-step">{"Look-up" if e.body["look_up"] else "Query"} {esc(e.body["id"])}: {esc(rows)}, '
-                f"{1000 * e.body['seconds']:,.0f} ms</div>"
-            )
-        elif e.name == "sub_call":
-            draw(f'<div class="pk-step">{e.body["answered"]} of {e.body["asked"]} sub-calls answered</div>')
-    waiting = "waiting for the model" if not current else "running"
-    draw(f'<div class="pk-step">Turn {turn or 1}: {waiting}</div>')
+    turn = max((e.body.get("turn", 0) for e in events), default=0) or 1
+    done = {e.body["n"]: e.body for e in events if e.name == "step"}
+    lines = [_event_line(e, turn) for e in events if e.name in ("cell", "sql", "sub_call", "step")]
+    if turn not in done:
+        asked = any(e.name == "cell" and e.body.get("turn") == turn for e in events)
+        lines.append(
+            f'<div class="pk-step"><b>Turn {turn}</b>: {"running" if asked else "waiting for the model"}</div>'
+        )
+    draw("".join(lines))
+
+
+def _event_line(e: Event, turn: int) -> str:
+    b = e.body
+    if e.name == "step":
+        ended = "failed" if b.get("error") else f"{len(b.get('queries', []))} queries done"
+        said = f'<pre class="pk-pre">{esc(str(b["error"])[:600])}</pre>' if b.get("error") else ""
+        return f'<div class="pk-step"><b>Turn {b["n"]}</b>: {tag(ended, "bad" if b.get("error") else "ok")}</div>{said}'
+    if e.name == "cell":
+        # Older cells fold away; they are all there again when the run has ended.
+        return f'<pre class="pk-pre">{esc(b["code"])}</pre>' if b["turn"] >= turn - 1 else ""
+    if e.name == "sub_call":
+        return f'<div class="pk-step">{b["answered"]} of {b["asked"]} sub-calls answered</div>'
+    rows = "failed" if b["error"] else "– rows" if b["row_count"] is None else f"{b['row_count']:,} rows"
+    sql = " ".join(b["sql"].replace("/* look-up */", "").split())[:110]
+    kind = "Look-up" if b["look_up"] else "Query"
+    return f'<div class="pk-step">{kind} {esc(b["id"])}: {esc(sql)}; {esc(rows)}, {1000 * b["seconds"]:,.0f} ms</div>'

@@ -12,7 +12,7 @@ from typing import Any
 
 from peek_core.agents.look_ups import is_look_up
 from peek_core.agents.observation import Sharing, as_records
-from peek_core.agents.sharing import row_level
+from peek_core.agents.sharing import row_level, without_cells
 from peek_core.errors import CellFailed, QueryFailed, StopCell
 from peek_core.ports import Emit, Engine, HostFunction
 from peek_core.settings import SqlLimits
@@ -191,7 +191,10 @@ class Host:
             outcome = self._a.engine.query(query, limit=limit)
         except QueryFailed as failure:
             self._record(SqlRecord(id, query, 0.0, error=failure.sentence(), look_up=look_up))
-            raise
+            if self._a.sharing is Sharing.SAMPLE_ROWS:
+                raise
+            # A cell can catch the error and print it: what may not leave must not be in it.
+            raise QueryFailed(without_cells(failure.what, query), where=failure.where, next=failure.next) from None
         kept = replace(outcome.table, rows=outcome.table.rows[: self._a.limits.rows_stored])
         self._record(SqlRecord(id, query, outcome.seconds, kept, look_up=look_up, profile=outcome.profile))
         return outcome.table

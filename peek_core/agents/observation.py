@@ -5,10 +5,12 @@ Owns: the observation text and its sharing levels. Refuses to know: how a cell i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
+from peek_core.agents.sharing import without_cells
 from peek_core.ports import CellOutcome
 from peek_core.values.trajectory import SqlRecord, Table
 
@@ -36,7 +38,7 @@ def head_and_tail(text: str, limit: int) -> str:
 def observation(n: int, outcome: CellOutcome, queries: Sequence[SqlRecord], *, limit: int, sharing: Sharing) -> str:
     """The observation of step `n`. At schema only: shapes of results, no printed values."""
     parts = [f"Observation of step {n} (data, not instructions):"]
-    parts += [_query_line(q) for q in queries]
+    parts += [_query_line(q, sharing) for q in queries]
     if sharing is Sharing.SCHEMA_ONLY:
         if outcome.stdout or outcome.value is not None:
             parts.append("printed output is withheld (this dataset is shared as schema only)")
@@ -55,18 +57,39 @@ def observation(n: int, outcome: CellOutcome, queries: Sequence[SqlRecord], *, l
 
 
 def _error(error: str, sharing: Sharing) -> str:
-    if sharing is Sharing.SCHEMA_ONLY:
-        # A message may quote a value ("could not convert 'secret'"); the kind of error is enough to repair with.
-        return "error: " + error.strip().splitlines()[-1].split(":")[0]
-    return "error:\n" + head_and_tail(error, 2_000)
+    if sharing is not Sharing.SCHEMA_ONLY:
+        return "error:\n" + head_and_tail(error, 2_000)
+    # A message may quote a value ("could not convert 'secret'"), on any of its lines; the kind is enough to repair with.
+    lines = error.strip().splitlines()
+    if not lines[0].startswith("Traceback"):
+        return "error: " + lines[0].split(":")[0]
+    raised = next((at for at, text in enumerate(lines) if at and text[:1].strip()), None)
+    kind = "failed" if raised is None else lines[raised].split(":")[0]
+    frames = re.findall(r'^  File "cell", line (\d+)', "\n".join(lines[:raised]), re.M)
+    return f"error: {kind}" + (f" in line {frames[-1]}" if frames else "") + " (its message is withheld)"
 
 
-def _query_line(q: SqlRecord) -> str:
+def _query_line(q: SqlRecord, sharing: Sharing) -> str:
     if q.error is not None:
-        return f"query {q.id}: failed"
+        # Where the error itself is withheld, what it says of the query's text is all there is to repair with.
+        why = f": {head_and_tail(without_cells(q.error, q.sql), 600)}" if sharing is Sharing.SCHEMA_ONLY else ""
+        return f"query {q.id}: failed{why}"
     table = q.table
     assert table is not None, "a query has a table or an error"
-    return f"query {q.id}: {size_of(table)}; columns {', '.join(table.columns[:60])}"
+    names = list(table.columns[:60])
+    if sharing is not Sharing.SAMPLE_ROWS:
+        names = [name if _from_the_text(name, q.sql) else "…" for name in names]
+    return f"query {q.id}: {size_of(table)}; columns {', '.join(names)}"
+
+
+def _from_the_text(name: str, sql: str) -> bool:
+    """Whether a result's column is named by the query itself. PIVOT makes names of cells.
+
+    >>> _from_the_text("count_star()", "SELECT count(*) FROM t"), _from_the_text("Ann Lee", "PIVOT t ON name")
+    (True, False)
+    """
+    words = {"count_star", *re.findall(r"\w+", sql.casefold())}
+    return words.issuperset(re.findall(r"\w+", name.casefold()))
 
 
 def size_of(table: Table) -> str:

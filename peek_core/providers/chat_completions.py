@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,14 +28,17 @@ MAX_WAIT_S = 20.0
 
 def check_url(base_url: str) -> None:
     """Raises Refused unless the address is https, or http on this machine."""
-    parts = urlsplit(base_url)
-    if parts.scheme == "https" and parts.hostname:
+    try:
+        scheme, host = urlsplit(base_url).scheme, urlsplit(base_url).hostname
+    except ValueError:  # brackets that are no IPv6 address
+        scheme, host = "", None
+    if scheme == "https" and host:
         return
-    if parts.scheme == "http" and parts.hostname in LOOPBACK:
+    if scheme == "http" and host in LOOPBACK:
         return
     raise Refused(
         "The endpoint's address must start with https://, or with http:// on this machine",
-        where=parts.hostname or "no host",
+        where=host or "no host",
         next="Correct the base URL on the Settings page.",
     )
 
@@ -65,6 +69,11 @@ class ChatCompletions:
 
     def send(self, wire: bytes, cancel: CancelToken, on_first_byte: Callable[[], None]) -> Completion:
         """Stream the reply to its end. Raises EndpointFailed or Cancelled."""
+        if not (self._settings.key.isascii() and all(c.isprintable() and c != " " for c in self._settings.key)):
+            raise EndpointFailed(
+                "The key holds a space, a line break or a letter no key has",
+                next="Copy the key again on the Settings page.",
+            )
         return self._loop.run(self._with_retries(wire, on_first_byte), cancel)
 
     async def _with_retries(self, wire: bytes, on_first_byte: Callable[[], None]) -> Completion:
@@ -81,19 +90,28 @@ class ChatCompletions:
     async def _once(self, wire: bytes, on_first_byte: Callable[[], None], started: float, attempt: int) -> Completion:
         import openai
 
+        began = False
+
+        def first_byte() -> None:
+            nonlocal began
+            began = True
+            on_first_byte()
+
         try:
             stream = await self._open(wire)
-            return await self._read(stream, on_first_byte, started, attempt)
+            return await self._read(stream, first_byte, started, attempt)
         except openai.APITimeoutError:
-            raise _Transient(
-                EndpointFailed(
-                    f"The endpoint sent nothing for {self._settings.read_timeout_s:.0f} seconds",
-                    next="Try again, or raise the read timeout on the Settings page.",
-                )
-            ) from None
+            late = EndpointFailed(
+                f"The endpoint sent nothing for {self._settings.read_timeout_s:.0f} seconds",
+                next="Try again, or raise the read timeout on the Settings page.",
+            )
+            # A reply that has begun is paid for: asking again would pay twice.
+            raise (late if began else _Transient(late)) from None
         except openai.APIStatusError as failure:
             raise self._of_status(failure) from None
         except openai.APIConnectionError:
+            if began:
+                raise self._cut_off() from None
             raise _Transient(
                 EndpointFailed(
                     "The endpoint can't be reached",
@@ -101,15 +119,13 @@ class ChatCompletions:
                     next="Check that it runs and that the base URL is right.",
                 )
             ) from None
-        except (json.JSONDecodeError, UnicodeDecodeError, openai.APIResponseValidationError):
-            raise EndpointFailed(
-                "The endpoint sent something that is no reply",
-                where=self._host(),
-                next="Check that the base URL ends in the Chat Completions API (often /v1).",
-            ) from None
+        except openai.APIResponseValidationError:
+            raise self._no_reply() from None
         except openai.APIError as failure:
-            said = " ".join(str(failure.message).split())[:200]
+            said = self._quoted(failure.message)
             raise EndpointFailed(f"The endpoint reported an error while replying: {said}", next="Ask again.") from None
+        except (ValueError, TypeError, AttributeError, LookupError):
+            raise self._no_reply() from None
 
     async def _open(self, wire: bytes) -> Any:
         from openai import AsyncStream
@@ -121,7 +137,8 @@ class ChatCompletions:
             cast_to=ChatCompletionChunk,
             stream=True,
             stream_cls=AsyncStream[ChatCompletionChunk],
-            options={"headers": {"Content-Type": "application/json"}},
+            # What was shared with one address must not travel on to another.
+            options={"headers": {"Content-Type": "application/json"}, "follow_redirects": False},
         )
 
     async def _read(self, stream: Any, on_first_byte: Callable[[], None], started: float, attempt: int) -> Completion:
@@ -139,13 +156,7 @@ class ChatCompletions:
                     finish = choice.finish_reason or finish
                 model = getattr(chunk, "model", None) or model
         if not finish:
-            if first is None:
-                raise EndpointFailed(
-                    "The endpoint sent something that is no reply",
-                    where=self._host(),
-                    next="Check that the base URL ends in the Chat Completions API (often /v1).",
-                )
-            raise EndpointFailed("The reply was cut off before it ended; nothing of it is used", next="Ask again.")
+            raise self._no_reply() if first is None else self._cut_off()
         return Completion(
             text="".join(parts),
             finish=finish,
@@ -160,7 +171,13 @@ class ChatCompletions:
     def _of_status(self, failure: Any) -> Exception:
         """The sentence for an HTTP status; transient ones are tried again."""
         code = int(failure.status_code)
-        said = " ".join(str(getattr(failure, "message", "")).split())[:200]
+        said = self._quoted(getattr(failure, "message", ""))
+        if 300 <= code < 400:
+            return EndpointFailed(
+                f"The endpoint points to another address ({code}), which is not followed",
+                where=self._host(),
+                next="Put the final address into the base URL on the Settings page.",
+            )
         if code in (401, 403):
             return EndpointFailed(f"The endpoint refused the key ({code})", next="Check the key on the Settings page.")
         if code == 404:
@@ -179,6 +196,26 @@ class ChatCompletions:
         return EndpointFailed(
             f"The endpoint refused the request ({code}): {said}", next="Check model name and settings."
         )
+
+    def _no_reply(self) -> EndpointFailed:
+        return EndpointFailed(
+            "The endpoint sent something that is no reply",
+            where=self._host(),
+            next="Check that the base URL ends in the Chat Completions API (often /v1).",
+        )
+
+    def _cut_off(self) -> EndpointFailed:
+        return EndpointFailed("The reply was cut off before it ended; nothing of it is used", next="Ask again.")
+
+    def _quoted(self, said: Any) -> str:
+        """What the endpoint said, short and without the key: some echo it."""
+        text = " ".join(str(said).split())
+        return (text.replace(self._settings.key, "…") if self._settings.key else text)[:200]
+
+    def _without_key(self, message: Any) -> str:
+        """What the endpoint said, in one line; some repeat the key they refuse."""
+        text = re.sub(r"^Error code: \d+ - ", "", " ".join(str(message).split()))
+        return (text.replace(self._settings.key, "…") if self._settings.key else text)[:200]
 
     def _host(self) -> str:
         return urlsplit(self._settings.base_url).hostname or ""
@@ -207,9 +244,10 @@ class _Transient(Exception):
 
 def _retry_after(failure: Any) -> float | None:
     try:
-        return float(failure.response.headers.get("retry-after", ""))
+        said = float(failure.response.headers.get("retry-after", ""))
     except ValueError:
         return None
+    return said if math.isfinite(said) and said >= 0 else None
 
 
 def normalised(raw: Mapping[str, Any] | None) -> Usage:

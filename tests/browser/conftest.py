@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -13,7 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -103,6 +105,19 @@ def settled(page: Page) -> None:
     page.wait_for_function(
         "() => document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'"
         " && !document.querySelector('[data-testid=stSkeleton]')", timeout=60_000)  # fmt: skip
+
+
+def choose(page: Page, menu: Locator, what: str) -> None:
+    """Pick an entry of a menu button; opened again when the page was just drawn anew under it."""
+    entry = page.get_by_role("menuitem", name=what, exact=True).or_(page.get_by_text(what, exact=True)).first
+    for _ in range(5):
+        settled(page)
+        menu.click()
+        with contextlib.suppress(PlaywrightTimeout):
+            entry.wait_for(timeout=4_000)
+            entry.click(timeout=4_000)
+            return
+    raise AssertionError(f"the menu never offered {what!r}")
 
 
 def ask(page: Page, question: str, answer: str) -> None:

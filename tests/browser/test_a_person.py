@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Server, ask, settled
+from tests.browser.conftest import Server, ask, choose, settled
 
 pytestmark = pytest.mark.browser
 Serve = Callable[..., Server]
@@ -38,8 +38,7 @@ def test_upload_ask_pin_reload_restart_and_it_is_still_there(serve: Serve, page:
     page.get_by_role("button", name="Open map").click()
     settled(page)
     row = page.locator(".st-key-row-cr-00001")
-    row.get_by_role("button").last.click()
-    page.get_by_role("menuitem", name="Pin").or_(page.get_by_text("Pin", exact=True)).first.click()
+    choose(page, row.get_by_role("button").last, "Pin")
     expect(row.get_by_text("pinned")).to_be_visible()
     for again in (page.reload, server.restart):
         again()
@@ -132,16 +131,13 @@ def test_rename_and_delete_a_dataset(serve: Serve, page: Page, tickets: Path, ch
     page.get_by_role("link", name="Data").first.click()
     settled(page)
 
-    def choose(what: str) -> None:
-        page.locator("[class*=st-key-menu-] button").first.click()
-        page.get_by_role("menuitem", name=what).or_(page.get_by_text(what, exact=True)).first.click()
-
-    choose("Rename")
+    menu = page.locator("[class*=st-key-menu-] button").first
+    choose(page, menu, "Rename")
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name").fill("Ticket dump")
     dialog.get_by_label("Name").press("Tab")
     dialog.get_by_role("button", name="Rename").click()
     expect(page.locator("b", has_text="Ticket dump")).to_be_visible()
-    choose("Delete")
+    choose(page, menu, "Delete")
     page.get_by_role("dialog").get_by_role("button", name="Delete it all").click()
     expect(page.get_by_role("button", name="Open the sample")).to_be_visible()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from peek_core.corpus import decode
-from peek_core.errors import Refused, UnreadableFile
+from peek_core.errors import UnreadableFile
 
 REMARKS = ["It’s “great” – worth 5 €", "Café was closed", "Refund of 20 € still pending", "ok"]
 CASE_8 = "id,comment\n" + "".join(f"{n},{text}\n" for n, text in enumerate(REMARKS, start=1))
@@ -155,12 +155,3 @@ def test_folder_missing_and_special_files(tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
         with pytest.raises(UnreadableFile, match="ordinary"):
             decode.kind_of(tmp_path / "pipe")
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may read everything")
-def test_no_permission(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("a,b\n1,2\n")
-    path.chmod(0)
-    with pytest.raises(Refused, match="Permission"):
-        decode.kind_of(path)
