@@ -61,7 +61,7 @@ def at_work(known: tuple[tuple[str, str], ...]) -> None:
     for view in runs:
         if view.phase != "learning":
             answers.question(view, first=False)
-            answers.live(view, w.events(view.id))
+            answers.live(view, w.live_events(view.id))
 
 
 def learning(run: str) -> None:
@@ -81,7 +81,7 @@ def draw_page() -> None:
     with talk:
         conversation(runs)
         if busy:
-            st.fragment(at_work, run_every=0.5, key="at-work")(busy)
+            st.fragment(at_work, run_every=0.4, key="at-work")(busy)
     with learned:
         last = ended[-1] if ended else None
         map_panel.panel(

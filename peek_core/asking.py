@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -42,7 +42,7 @@ from peek_core.values.canon import content_hash, plain
 from peek_core.values.dataset import Dataset, DatasetVersion, Profile
 from peek_core.values.events import Event
 from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
-from peek_core.values.trajectory import Trajectory, Turn
+from peek_core.values.trajectory import Answer, Trajectory, Turn
 
 
 @dataclass(frozen=True)
@@ -298,6 +298,9 @@ class Asking:
         }
 
     def _learn(self, policy: MemoryPolicy, trajectory: Trajectory) -> None:
+        if self._o.sharing is Sharing.SCHEMA_ONLY and trajectory.answer is not None:
+            # The answer was put together here and is for the person; learning must not carry it out.
+            trajectory = replace(trajectory, answer=Answer("(withheld: shared as schema only)"))
         try:
             policy.after(trajectory)
         finally:

@@ -46,6 +46,8 @@ def make_directory(path: Path) -> None:
     """Make it where it is missing; raises Broken when it can't be written."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK):
+            raise PermissionError(f"{path} can be read only")
     except OSError as failure:
         raise Broken(
             "The data directory can't be written",

@@ -19,6 +19,8 @@ from peek_core.settings import Settings
 from peek_core.store.sql_store import SqlStore
 
 log = logging.getLogger("peek.jobs")
+CLOSING_S = 10.0
+"""So long a stopped run may take to store its end when the server goes."""
 
 
 class CancelSignal:
@@ -68,6 +70,7 @@ class JobManager:
         self._settings, self._store, self._work = settings, store, work
         self.owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._running: dict[str, CancelSignal] = {}
+        self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._closed = False
@@ -90,13 +93,16 @@ class JobManager:
             signal.cancel()
 
     def close(self) -> None:
-        """Stop everything this process runs."""
+        """Stop everything this process runs, and wait until it has stopped writing."""
         self._closed = True
         with self._lock:
-            signals = list(self._running.values())
+            signals, threads = list(self._running.values()), [*self._threads]
         for signal in signals:
             signal.cancel()
         self._wake.set()
+        for thread in (*threads, self._thread):
+            if thread is not None and thread is not threading.current_thread():
+                thread.join(CLOSING_S)
 
     def _loop(self) -> None:
         while not self._closed:
@@ -117,7 +123,10 @@ class JobManager:
         signal = CancelSignal()
         with self._lock:
             self._running[row.id] = signal
-        threading.Thread(target=self._do, args=(row.id, signal), name=f"peek-run-{row.id}", daemon=True).start()
+        thread = threading.Thread(target=self._do, args=(row.id, signal), name=f"peek-run-{row.id}", daemon=True)
+        with self._lock:
+            self._threads.append(thread)
+        thread.start()
 
     def _do(self, run: str, signal: CancelSignal) -> None:
         try:
@@ -134,6 +143,7 @@ class JobManager:
         finally:
             with self._lock:
                 self._running.pop(run, None)
+                self._threads.remove(threading.current_thread())
             self._wake.set()
 
     def _beat(self) -> None:

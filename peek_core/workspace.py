@@ -33,7 +33,7 @@ from peek_core.samples import sample
 from peek_core.settings import EndpointSettings, MapSettings, Settings
 from peek_core.store.sql_store import SqlStore
 from peek_core.values.call_trace import CallTrace
-from peek_core.values.canon import content_hash
+from peek_core.values.canon import clean_text, content_hash
 from peek_core.values.dataset import Dataset, LoadReport, Profile
 from peek_core.values.events import Event
 from peek_core.values.messages import PromptSection
@@ -79,17 +79,17 @@ class Workspace:
     ) -> None:
         self.settings = settings
         self._clock = clock
-        self._endpoint = settings.endpoint
-        if self._endpoint:
-            check_url(self._endpoint.base_url)
         self._chosen_provider = provider
         make_directory(settings.data_dir)
         self.store = SqlStore(f"sqlite:///{settings.data_dir / 'peek.sqlite'}", clock)
         self.shelf = Shelf(settings, self.store, clock)
         self._loop = LoopThread()
+        self.use_endpoint(settings.endpoint)
         self._count = tokens.counter()
         self._shared = Collaborators(settings, self.store, self.shelf, PipelineStats(), self._count, clock, self.new_id)
         self._orders: dict[str, Order] = {}
+        self._watched: dict[str, tuple[Event, ...]] = {}
+        self._recovered = 0.0
         self._jobs = JobManager(settings, self.store, self._work)
         self.store.recover(settings.stale_s)
         self.store.drop_texts(clock() - settings.keep_text_days * 86_400)
@@ -179,11 +179,12 @@ class Workspace:
         if endpoint:
             check_url(endpoint.base_url)
         self._endpoint = endpoint
+        self._model = ChatCompletions(endpoint, self._loop) if endpoint else None
 
     def provider(self) -> Provider:
         if self._chosen_provider is not None:
             return self._chosen_provider()
-        return ChatCompletions(self._endpoint, self._loop) if self._endpoint else BuiltinAnalyst()
+        return self._model or BuiltinAnalyst()
 
     def analyst(self) -> str:
         """Who answers, in words for every answer."""
@@ -213,6 +214,8 @@ class Workspace:
         """Choose the sharing level of a dataset with the present endpoint."""
         if self._endpoint is None:
             return
+        if level not in {s.value for s in Sharing}:
+            raise Refused(f"There is no sharing level {level!r}", next=f"There are: {', '.join(Sharing)}.")
         held = self.store.dataset(dataset)
         levels = {**held.options.get("sharing", {}), self._endpoint.base_url: Sharing(level).value}
         self.store.update_dataset(dataset, options={**held.options, "sharing": levels})
@@ -233,7 +236,7 @@ class Workspace:
 
         `patient`: start only when the question before it has been learned from (a series).
         """
-        clean = question.strip()
+        clean = clean_text(question).strip()
         if not clean:
             raise Refused("The question is empty", next="Type what you want to know.")
         limit = self.settings.run.question_chars
@@ -300,11 +303,24 @@ class Workspace:
 
     def active_runs(self, dataset: str) -> tuple[str, ...]:
         """Ids of runs not yet done; runs of a dead process are marked interrupted on the way."""
-        self.store.recover(self.settings.stale_s)
+        now = self._clock()
+        if now - self._recovered > self.settings.heartbeat_s:
+            self._recovered = now
+            self.store.recover(self.settings.stale_s)
         return self.store.active_runs(dataset)
 
     def events(self, run: str, after: int = 0) -> tuple[Event, ...]:
         return self.store.events(run, after)
+
+    def live_events(self, run: str) -> tuple[Event, ...]:
+        """All events of a run that is watched while it goes on; each is read from the store once per process."""
+        held = self._watched.get(run, ())
+        new = self.store.events(run, held[-1].seq if held else 0)
+        if new:
+            held = self._watched[run] = (*held, *new)
+            while len(self._watched) > self.settings.jobs * 4:
+                self._watched.pop(next(iter(self._watched)))
+        return held
 
     def rate(self, run: str, feedback: str | None) -> None:
         """helpful, not_helpful or None."""

@@ -6,6 +6,7 @@ Owns: the cached workspace and session keys. Refuses to know: drawing.
 from __future__ import annotations
 
 import gc
+import importlib
 from collections.abc import Callable
 
 import streamlit as st
@@ -24,7 +25,10 @@ RUN = "run"
 def workspace() -> Workspace:
     """One per server."""
     made = Workspace(settings.read())
-    # Streamlit collects garbage after every run; freezing what was imported makes that nearly free.
+    # Streamlit collects garbage after every run; freezing what was imported makes that nearly free. What pages and
+    # jobs import later would not be frozen, so it is imported here.
+    for name in ("pandas", "plotly.graph_objects", "sqlglot.dialects.duckdb", *(["openai"] if made.endpoint else [])):
+        importlib.import_module(name)
     gc.collect()
     gc.freeze()
     return made

@@ -76,16 +76,18 @@ def _query_line(q: SqlRecord, sharing: Sharing) -> str:
         return f"query {q.id}: failed{why}"
     table = q.table
     assert table is not None, "a query has a table or an error"
-    names = list(table.columns[:60])
-    if sharing is not Sharing.SAMPLE_ROWS:
-        names = [name if _from_the_text(name, q.sql) else "…" for name in names]
-    return f"query {q.id}: {size_of(table)}; columns {', '.join(names)}"
+    return f"query {q.id}: {size_of(table)}; columns {', '.join(shown_names(table.columns[:60], q.sql, sharing))}"
 
 
-def _from_the_text(name: str, sql: str) -> bool:
+def shown_names(columns: Sequence[str], sql: str, sharing: Sharing) -> list[str]:
+    """Names of a result's columns; where rows may not leave, only those the query itself wrote."""
+    return [name if sharing is Sharing.SAMPLE_ROWS or from_the_text(name, sql) else "…" for name in columns]
+
+
+def from_the_text(name: str, sql: str) -> bool:
     """Whether a result's column is named by the query itself. PIVOT makes names of cells.
 
-    >>> _from_the_text("count_star()", "SELECT count(*) FROM t"), _from_the_text("Ann Lee", "PIVOT t ON name")
+    >>> from_the_text("count_star()", "SELECT count(*) FROM t"), from_the_text("Ann Lee", "PIVOT t ON name")
     (True, False)
     """
     words = {"count_star", *re.findall(r"\w+", sql.casefold())}

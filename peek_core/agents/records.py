@@ -5,10 +5,11 @@ Owns: their texts, scopes and priorities. Refuses to know: order on the wire, bu
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 
-from peek_core.agents.observation import Sharing
+from peek_core.agents.observation import Sharing, shown_names
 from peek_core.agents.prompts import prompt
 from peek_core.values.canon import plain
 from peek_core.values.dataset import ColumnProfile, Profile
@@ -93,11 +94,13 @@ def conversation_record(turns: Sequence[Turn], sharing: Sharing) -> SourceRecord
     kept = turns[-CONVERSATION_TURNS:]
     lines = ["EARLIER QUESTIONS of this conversation (a follow-up builds on the last one; re-run its SQL as a CTE):"]
     for t in kept:
-        answer = "" if sharing is Sharing.SCHEMA_ONLY else f"\n  answer: {t.answer[:300]}"
+        answer = (
+            "" if sharing is Sharing.SCHEMA_ONLY else f"\n  answer: {textwrap.shorten(t.answer, 300, placeholder=' …')}"
+        )
         rows = "–" if t.row_count is None else f"{t.row_count:,}"
         lines.append(
             f"- {t.question[:300]}{answer}\n  sql: {(t.sql or '–')[:1_200]}\n"
-            f"  result: columns {', '.join(t.columns[:20]) or '–'}; {rows} rows"
+            f"  result: columns {', '.join(shown_names(t.columns[:20], t.sql or '', sharing)) or '–'}; {rows} rows"
         )
     text = "\n".join(lines) if kept else "EARLIER QUESTIONS of this conversation: none."
     return SourceRecord(

@@ -84,15 +84,7 @@ class PeekPolicy:
         a = self._around
         distillation = distill(a.call, trajectory, [a.profile, *self.before()], history=a.history, version=a.version)
         a.emit("distilled", {**distillation.as_data(), "problem": distillation.problem})
-        plan = chart(
-            a.call,
-            distillation,
-            current,
-            [definitions_record(current.definitions), map_record(current)],
-            budget=self._settings.budget,
-            tokens=a.count(render(current.items)),
-            version=a.version,
-        )
+        plan = self._chart(current, distillation)
         a.emit(
             "edits",
             {
@@ -109,6 +101,18 @@ class PeekPolicy:
                 "version_after": saved.version,
                 "frozen": saved.frozen_why if saved.frozen else None,
             },
+        )
+
+    def _chart(self, current: ContextMap, distillation: Distillation) -> Chart:
+        """Ask for edits; where nothing was found and nothing is wrong there is nothing to ask."""
+        wrong = any(name in ("harmful", "stale") for _, name, _ in distillation.tags)
+        if not distillation.candidates and not wrong:
+            return Chart((), ())
+        a = self._around
+        known = [definitions_record(current.definitions), map_record(current)]
+        tokens = a.count(render(current.items))
+        return chart(
+            a.call, distillation, current, known, budget=self._settings.budget, tokens=tokens, version=a.version
         )
 
     def _commit(self, distillation: Distillation, plan: Chart, trajectory: Trajectory) -> ContextMap:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -158,7 +159,7 @@ class ChatCompletions:
         if not finish:
             raise self._no_reply() if first is None else self._cut_off()
         return Completion(
-            text="".join(parts),
+            text=_whole_characters("".join(parts)),
             finish=finish,
             usage=normalised(raw),
             model=model,
@@ -240,6 +241,15 @@ class _Transient(Exception):
     def __init__(self, final: EndpointFailed, wait_s: float | None = None) -> None:
         super().__init__(final.what)
         self.final, self.wait_s = final, wait_s
+
+
+def _whole_characters(text: str) -> str:
+    """Halves of a character joined (an endpoint may split one over two chunks); a half that stays alone is replaced.
+
+    >>> _whole_characters("\\ud83d\\ude42 \\ud800")
+    '🙂 \ufffd'
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _retry_after(failure: Any) -> float | None:

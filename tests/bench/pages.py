@@ -103,7 +103,8 @@ def watch_a_job(w: Workspace, dataset: str, tabs: list[Page], process: psutil.Pr
         if tab is not tabs[0]:
             tab.reload()
         tab.evaluate(WATCH)
-    load = cpu(process, 10)
+    time.sleep(4)  # the reloads themselves are over then
+    load = cpu(process, 8)
     run = w.runs(dataset)[-1].id
     w.wait(run, 120, learned=False)
     time.sleep(1)

@@ -22,7 +22,7 @@ from peek_core.providers.chat_completions import ChatCompletions
 from peek_core.providers.loop import LoopThread
 from peek_core.providers.scripted import Scripted
 from peek_core.settings import EndpointSettings
-from peek_core.values.dataset import ColumnProfile, Profile, TableProfile, ValueCount
+from peek_core.values.dataset import ColumnProfile, Profile, TableProfile, TopValue
 from peek_core.values.messages import Completion, PromptSection
 from tests.kit.fault_server import FaultServer
 
@@ -39,7 +39,7 @@ OFFLINE: dict[str, Callable[[], Provider]] = {
 def sections() -> tuple[PromptSection, ...]:
     """The first request of a question about a small table, bound as the pipe binds it."""
     column = ColumnProfile(
-        "channel", "Käñäl 渠道", "VARCHAR", 0, 2, top=(ValueCount("email", 2), ValueCount("chat", 1))
+        "channel", "Käñäl 渠道", "VARCHAR", 0, 2, None, None, (TopValue("email", 2), TopValue("chat", 1))
     )
     profile = Profile((TableProfile("tickets", 3, (column,)),))
     told = profile_record(profile, Sharing.SAMPLE_ROWS)
