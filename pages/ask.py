@@ -55,12 +55,11 @@ def conversation(runs: tuple[RunView, ...]) -> None:
 def at_work(known: tuple[tuple[str, str], ...]) -> None:
     """What is being worked on or waits; refreshes itself, and the whole page once something has ended."""
     assert dataset is not None
-    runs = [w.run(id) for id in w.active_runs(dataset)]
+    runs = w.active_runs(dataset)
     if tuple((r.id, r.phase) for r in runs if r.phase != "learning") != known:
         st.rerun()
     for view in runs:
         if view.phase != "learning":
-            answers.question(view, first=False)
             answers.live(view, w.live_events(view.id))
 
 
@@ -96,7 +95,7 @@ def draw_page() -> None:
 def stop() -> None:
     assert dataset is not None
     for run in w.active_runs(dataset):
-        w.cancel(run)
+        w.cancel(run.id)
 
 
 def bottom(active: bool) -> None:

@@ -301,13 +301,13 @@ class Workspace:
         """Oldest first."""
         return tuple(self._run_view(r) for r in self.store.runs(dataset, arm, limit))
 
-    def active_runs(self, dataset: str) -> tuple[str, ...]:
-        """Ids of runs not yet done; runs of a dead process are marked interrupted on the way."""
+    def active_runs(self, dataset: str, arm: str = MAIN) -> tuple[RunView, ...]:
+        """Runs of an arm not yet done, oldest first; those of a dead process are marked interrupted on the way."""
         now = self._clock()
         if now - self._recovered > self.settings.heartbeat_s:
             self._recovered = now
             self.store.recover(self.settings.stale_s)
-        return self.store.active_runs(dataset)
+        return tuple(self._run_view(r) for r in self.store.active_runs(dataset) if r.arm == arm)
 
     def events(self, run: str, after: int = 0) -> tuple[Event, ...]:
         return self.store.events(run, after)

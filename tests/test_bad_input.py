@@ -432,7 +432,7 @@ def test_a_run_whose_process_was_killed_is_interrupted_with_what_it_had(case: Ca
     finally:
         slow.send_signal(signal.SIGKILL)
         slow.communicate()
-    assert case.w.active_runs(case.dataset) == (run,)  # it may only be slow
+    assert [r.id for r in case.w.active_runs(case.dataset)] == [run]  # it may only be slow
     time.sleep(1.2)
     later = open_workspace(stale_s=1.0)
     view = later.run(run)

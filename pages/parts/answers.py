@@ -18,6 +18,7 @@ from peek_core.values.events import Event
 from peek_core.values.trajectory import Answer, SqlRecord, Step, Table
 from peek_core.workspace import RunView
 
+LIVE = ("cell", "sql", "sub_call", "step")
 STATES = {
     "running": "",
     "answered": "ok",
@@ -68,6 +69,9 @@ def answered(view: RunView, last: bool, ask: Any) -> None:
     notes(view, answer)
     if good and answer is not None and answer.table is not None:
         result(view, answer, answer.table)
+    if view.trajectory is None:
+        # Interrupted: what it had by then stands in its events.
+        draw("".join(_event_line(e, 0) for e in state.workspace().events(view.id) if e.name in LIVE))
     steps(view.id, view.trajectory.steps if view.trajectory else ())
     if last and answer is not None:
         offers(view, answer, ask)
@@ -260,18 +264,19 @@ def _rate(run: str, value: str | None) -> None:
 
 def live(view: RunView, events: Sequence[Event]) -> None:
     """A run that is being worked on, from its events. One element in all: it is drawn again twice a second."""
+    asked_line = f'<div class="pk-q">{esc(view.question)}</div>'
     if view.phase == "queued":
-        draw('<div class="pk-step">Waiting for its turn: two questions are worked on at a time.</div>')
+        draw(asked_line + '<div class="pk-step">Waiting for its turn: two questions are worked on at a time.</div>')
         return
     turn = max((e.body.get("turn", 0) for e in events), default=0) or 1
     done = {e.body["n"]: e.body for e in events if e.name == "step"}
-    lines = [_event_line(e, turn) for e in events if e.name in ("cell", "sql", "sub_call", "step")]
+    lines = [_event_line(e, turn) for e in events if e.name in LIVE]
     if turn not in done:
         asked = any(e.name == "cell" and e.body.get("turn") == turn for e in events)
         lines.append(
             f'<div class="pk-step"><b>Turn {turn}</b>: {"running" if asked else "waiting for the model"}</div>'
         )
-    draw("".join(lines))
+    draw(asked_line + "".join(lines))
 
 
 def _event_line(e: Event, turn: int) -> str:

@@ -292,14 +292,10 @@ class SqlStore:
         held: dict[str, Any] = json.loads(row.summary) if row.summary else {}
         return held
 
-    def active_runs(self, dataset: str) -> tuple[str, ...]:
+    def active_runs(self, dataset: str) -> tuple[Row[Any], ...]:
+        """Runs not yet done, oldest first."""
         r = t.runs
-        return tuple(
-            row.id
-            for row in self._rows(
-                select(r.c.id).where(r.c.dataset == dataset, r.c.phase != "done").order_by(r.c.created)
-            )
-        )
+        return tuple(self._rows(select(r).where(r.c.dataset == dataset, r.c.phase != "done").order_by(r.c.created)))
 
     def is_learning(self, dataset: str, arm: str) -> bool:
         """Whether an update of this arm's map is still going on."""

@@ -96,3 +96,18 @@ def test_hostile_text_is_drawn_as_text(data_dir: Path, tmp_path: Path) -> None:
         for element in at.get("html"):
             assert "<script>" not in element.proto.body
             assert "<img" not in element.proto.body
+
+
+def test_a_comparison_that_is_playing_does_not_disturb_the_conversation(data_dir: Path, tickets: Path) -> None:
+    """Its runs are another arm's: the Ask page neither waits for them nor draws itself anew because of them."""
+    dataset, _ = prepared(data_dir, tickets)
+    w = Workspace(settings.read({}, data_dir))
+    w.store.add_run(
+        id="other", dataset=dataset, version=1, arm="cmp-x-with", map_version=None, question="q", analyst="a", status="running",
+        phase="working", created=w.store.now(), owner="elsewhere", patient=0,
+    )  # fmt: skip
+    assert w.active_runs(dataset) == ()
+    at = open_app("ask", dataset=dataset)
+    assert not at.exception
+    assert not [b for b in at.button if b.key == "stop"]
+    w.close()
