@@ -69,6 +69,7 @@ def test_a_second_tab_sees_the_same_answer(serve: Serve, page: Page, tickets: Pa
     server = serve()
     upload(page, server, tickets)
     page.get_by_role("button", name="Ask about it").click()
+    expect(page.get_by_placeholder("Ask about")).to_be_visible()
     settled(page)
     second = page.context.new_page()
     second.goto(page.url)
