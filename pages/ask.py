@@ -68,7 +68,7 @@ def learning(run: str) -> None:
     view = w.run(run)
     if not view.active:
         st.rerun()
-    map_panel.stages(view, w.events(run))
+    map_panel.stages(view, w.live_events(run))
 
 
 def draw_page() -> None:

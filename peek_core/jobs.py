@@ -69,8 +69,7 @@ class JobManager:
     def __init__(self, settings: Settings, store: SqlStore, work: Callable[[str, CancelSignal], None]) -> None:
         self._settings, self._store, self._work = settings, store, work
         self.owner = f"{os.getpid()}-{secrets.token_hex(4)}"
-        self._running: dict[str, CancelSignal] = {}
-        self._threads: list[threading.Thread] = []
+        self._running: dict[str, tuple[CancelSignal, threading.Thread]] = {}
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._closed = False
@@ -88,19 +87,19 @@ class JobManager:
         """Stop a run here at once; in another process within a heartbeat."""
         self._store.request_cancel(run)
         with self._lock:
-            signal = self._running.get(run)
-        if signal:
-            signal.cancel()
+            working = self._running.get(run)
+        if working:
+            working[0].cancel()
 
     def close(self) -> None:
         """Stop everything this process runs, and wait until it has stopped writing."""
         self._closed = True
         with self._lock:
-            signals, threads = list(self._running.values()), [*self._threads]
-        for signal in signals:
+            working = list(self._running.values())
+        for signal, _ in working:
             signal.cancel()
         self._wake.set()
-        for thread in (*threads, self._thread):
+        for thread in (*(t for _, t in working), self._thread):
             if thread is not None and thread is not threading.current_thread():
                 thread.join(CLOSING_S)
 
@@ -121,11 +120,9 @@ class JobManager:
 
     def _start(self, row: Any) -> None:
         signal = CancelSignal()
-        with self._lock:
-            self._running[row.id] = signal
         thread = threading.Thread(target=self._do, args=(row.id, signal), name=f"peek-run-{row.id}", daemon=True)
         with self._lock:
-            self._threads.append(thread)
+            self._running[row.id] = signal, thread
         thread.start()
 
     def _do(self, run: str, signal: CancelSignal) -> None:
@@ -143,13 +140,12 @@ class JobManager:
         finally:
             with self._lock:
                 self._running.pop(run, None)
-                self._threads.remove(threading.current_thread())
             self._wake.set()
 
     def _beat(self) -> None:
         with self._lock:
             running = dict(self._running)
         self._store.beat(self.owner)
-        for run, signal in running.items():
+        for run, (signal, _) in running.items():
             if self._store.cancel_requested(run):
                 signal.cancel()

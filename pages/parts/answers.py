@@ -269,7 +269,7 @@ def live(view: RunView, events: Sequence[Event]) -> None:
         draw(asked_line + '<div class="pk-step">Waiting for its turn: two questions are worked on at a time.</div>')
         return
     turn = max((e.body.get("turn", 0) for e in events), default=0) or 1
-    done = {e.body["n"]: e.body for e in events if e.name == "step"}
+    done = {e.body["n"] for e in events if e.name == "step"}
     lines = [_event_line(e, turn) for e in events if e.name in LIVE]
     if turn not in done:
         asked = any(e.name == "cell" and e.body.get("turn") == turn for e in events)

@@ -25,8 +25,8 @@ RUN = "run"
 def workspace() -> Workspace:
     """One per server."""
     made = Workspace(settings.read())
-    # Streamlit collects garbage after every run; freezing what was imported makes that nearly free. What pages and
-    # jobs import later would not be frozen, so it is imported here.
+    # A full collection walks everything that was imported; frozen objects are left out of it. What pages and jobs
+    # would import later is imported here, so that it is frozen too and nobody waits for it.
     for name in ("pandas", "plotly.graph_objects", "sqlglot.dialects.duckdb", *(["openai"] if made.endpoint else [])):
         importlib.import_module(name)
     gc.collect()

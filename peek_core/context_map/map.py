@@ -7,8 +7,8 @@ Text form (PEEK, section 3): `## Section`, then `[slug-NNNNN] text` lines; one c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -118,7 +118,6 @@ class ContextMap:
     frozen_by: Literal["", "person", "itself"] = ""
     quiet: int = 0
     """Updates in a row that changed nothing."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def item(self, id: str) -> MapItem | None:
         return next((i for i in self.items if i.id == id), None)
