@@ -220,7 +220,7 @@ def offers(view: RunView, answer: Answer, ask: Any) -> None:
 
 def foot(view: RunView) -> None:
     summary, usage = view.summary, view.summary.get("usage") or {}
-    turns = len(view.trajectory.steps) if view.trajectory else 0
+    turns = len(view.trajectory.steps) if view.trajectory else "–"
     tokens = usage.get("input")
     said = (
         f"{tokens:,} tokens in"
@@ -252,7 +252,7 @@ def foot(view: RunView) -> None:
         if st.button("Explain", type="tertiary", key=f"explain-{view.id}", icon=":material/account_tree:"):
             route.go("explain", dataset=view.dataset, run=view.id)
         draw(
-            f'<span class="pk-muted pk-small">{esc(view.analyst)}; {turns} turns, {summary.get("look_ups", 0)} look-ups, '
+            f'<span class="pk-muted pk-small">{esc(view.analyst)}; {turns} turns, {summary.get("look_ups", "–")} look-ups, '
             f"{esc(said)}{esc(took)}, cost –</span>",
             width="content",
         )
@@ -279,10 +279,14 @@ def live(view: RunView, events: Sequence[Event]) -> None:
     draw(asked_line + "".join(lines))
 
 
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
+
+
 def _event_line(e: Event, turn: int) -> str:
     b = e.body
     if e.name == "step":
-        ended = "failed" if b.get("error") else f"{len(b.get('queries', []))} queries done"
+        ended = "failed" if b.get("error") else _count(len(b.get("queries", [])), "query", "queries") + " done"
         said = f'<pre class="pk-pre">{esc(str(b["error"])[:600])}</pre>' if b.get("error") else ""
         return f'<div class="pk-step"><b>Turn {b["n"]}</b>: {tag(ended, "bad" if b.get("error") else "ok")}</div>{said}'
     if e.name == "cell":
