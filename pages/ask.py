@@ -55,26 +55,27 @@ def conversation(runs: tuple[RunView, ...]) -> None:
 def at_work(known: tuple[tuple[str, str], ...]) -> None:
     """What is being worked on or waits; refreshes itself, and the whole page once something has ended."""
     assert dataset is not None
-    runs = w.active_runs(dataset)
-    if tuple((r.id, r.phase) for r in runs if r.phase != "learning") != known:
+    seen = [(view, events) for view, events in w.at_work(dataset) if view.phase != "learning"]
+    if tuple((view.id, view.phase) for view, _ in seen) != known:
         st.rerun()
-    for view in runs:
-        if view.phase != "learning":
-            answers.live(view, w.live_events(view.id))
+    for view, events in seen:
+        answers.live(view, events)
 
 
 def learning(run: str) -> None:
     """The stages of the map's update; the whole page follows when it is done."""
-    view = w.run(run)
-    if not view.active:
+    assert dataset is not None
+    events = next((events for view, events in w.at_work(dataset) if view.id == run), None)
+    if events is None:
         st.rerun()
-    map_panel.stages(view, w.live_events(run))
+    map_panel.stages(events or ())
 
 
 def draw_page() -> None:
     assert dataset is not None
     runs = tuple(r for r in w.runs(dataset, limit=60))
-    busy = tuple((r.id, r.phase) for r in runs if r.phase in ("queued", "working"))
+    # From the same glance the fragment looks at, so that the two never disagree.
+    busy = tuple((r.id, r.phase) for r, _ in w.at_work(dataset) if r.phase in ("queued", "working"))
     ended = [r for r in runs if r.phase in ("learning", "done")]
     talk, learned = st.columns([0.64, 0.36], gap="large")
     with talk:

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.parts import charts, state
 from pages.parts.html import draw, esc, table, tag
 from peek_core.comparison import Arms, Result
-from peek_core.lab.series import Played, totals
+from peek_core.lab.series import MapUse, Played, map_use, paired, totals
 from peek_core.samples import NAMES, SampleCorpus, sample
 
 w = state.workspace()
@@ -69,14 +69,21 @@ def summary(title: str, played: Sequence[Played], kind: str) -> str:
     )
 
 
-def rows(played: Sequence[Played], with_items: bool) -> str:
+def rows(played: Sequence[Played], use: MapUse, with_items: bool) -> str:
     out = []
     for p in played:
         said = f"{tag(p.verdict.replace('_', ' '), VERDICTS[p.verdict])} {esc(p.answer[:110])}"
-        cells = [esc(p.question), said, str(p.look_ups), f"{p.tokens:,}"]
+        again = not with_items and p.id in use.found_again
+        cells = [
+            esc(p.question),
+            said,
+            str(p.look_ups) + (" " + tag("found again", "warn") if again else ""),
+            f"{p.tokens:,}",
+        ]
         if with_items:
             used = " ".join(f'<span class="pk-id">{esc(i)}</span>' for i in p.items_used)
-            cells.append(used or '<span class="pk-muted">–</span>')
+            missed = tag("missed", "warn") if p.id in use.missed else ""
+            cells.append(f"{used} {missed}" if used or missed else '<span class="pk-muted">–</span>')
         out.append(cells)
     head = ["Question", "Answer", "Look-ups", "Tokens"] + (["Map item used"] if with_items else [])
     return table(head, out, num=frozenset({2, 3}))
@@ -100,10 +107,11 @@ def both_sides(dataset: str, result: Result, corpus: SampleCorpus) -> None:
     )
     a, b = result.with_map[:shown], result.without[:shown]
     left, right = st.columns(2, gap="large")
+    use = map_use(a, b)
     with left:
-        draw(summary("Without the map", b, "") + rows(b, False))
+        draw(summary("Without the map", b, "") + rows(b, use, False))
     with right:
-        draw(summary("With the map", a, " " + tag(f"v{a[-1].map_version}", "accent")) + rows(a, True))
+        draw(summary("With the map", a, " " + tag(f"v{a[-1].map_version}", "accent")) + rows(a, use, True))
     figures(a, b)
     verdict(a, b)
     map_then(dataset, result, a)
@@ -131,15 +139,14 @@ def figures(a: Sequence[Played], b: Sequence[Played]) -> None:
 
 
 def verdict(a: Sequence[Played], b: Sequence[Played]) -> None:
-    better = sum(x.verdict == "right" != y.verdict for x, y in zip(a, b, strict=True))
-    worse = sum(y.verdict == "right" != x.verdict for x, y in zip(a, b, strict=True))
-    hit = sum(bool(p.items_used) for p in a)
-    dearer = [str(i + 1) for i, (x, y) in enumerate(zip(a, b, strict=True)) if x.tokens > y.tokens]
+    pair, use = paired(a, b), map_use(a, b)
+    dearer = sum(x.tokens > y.tokens for x, y in zip(a, b, strict=True))
     draw(
-        f'<div class="pk-note" style="max-width:none"><b>Question by question</b>: the map made {better} answers right that '
-        f"were not, and {worse} the other way; {len(a) - better - worse} came out the same. Map items were used in {hit} "
-        f"questions. <b>Where it did not pay</b>: {len(dearer)} of {len(a)} questions took more tokens with it, since the "
-        "map itself stands in every request.</div>"
+        f'<div class="pk-note" style="max-width:none"><b>Question by question</b>: the map made {pair.better} answers right that '
+        f"were not, and {pair.worse} the other way; {pair.same} came out the same. Map items were hit in "
+        f"{len(use.hit)} questions and missed in {len(use.missed)} (something was looked up all the same); without the map, "
+        f"{len(use.found_again)} had to find again what it held. <b>Where it did not pay</b>: {dearer} of {len(a)} "
+        "questions took more tokens with it, since the map itself stands in every request.</div>"
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from peek_core.context_map.map import ContextMap
 from peek_core.context_pipe.explain import DASH, explain_analyze_text
-from peek_core.lab.series import Played, paired, totals
+from peek_core.lab.series import Played, map_use, paired, totals
 from peek_core.values.call_trace import CallTrace
 from peek_core.values.canon import clean_text
 from peek_core.values.dataset import Dataset, LoadReport
@@ -155,6 +155,7 @@ def demo_line(p: Played, current: ContextMap) -> str:
 def demo_summary(with_map: Sequence[Played], without: Sequence[Played], current: ContextMap, analyst: str) -> str:
     """Both arms beside each other, correctness first."""
     a, b, pair = totals(with_map), totals(without), paired(with_map, without)
+    use = map_use(with_map, without)
     rows = [
         ("", "with the map", "without"),
         ("right", a.right, b.right),
@@ -173,6 +174,8 @@ def demo_summary(with_map: Sequence[Played], without: Sequence[Played], current:
         "",
         f"question by question: the map made {pair.better} right that were not, {pair.worse} the other way; "
         f"fewer look-ups in {pair.fewer_look_ups}, more in {pair.more_look_ups}",
+        f"map items hit in {len(use.hit)} questions, missed in {len(use.missed)} (looked up all the same); found again "
+        f"without the map in {len(use.found_again)}",
         "",
         "the map afterwards:",
     ]

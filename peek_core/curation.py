@@ -21,6 +21,7 @@ from peek_core.errors import NotFound, Refused
 from peek_core.ports import RunQuery, TokenCounter
 from peek_core.settings import MapSettings
 from peek_core.values.canon import plain
+from peek_core.values.trajectory import Table
 
 MARKS = {"pin": "pinned", "lock": "locked", "freeze": "frozen"}
 
@@ -136,6 +137,15 @@ class Curator:
         events = [MapEvent(name, id, {"rule": found.rule, "effect": plain(changed.effect)}, "person")]
         new, more = self._verified(new)
         return self._save(current, new, *events, *more)
+
+    def rows_of(self, id: str) -> Table:
+        """The raw rows a definition leaves out or whose value it changes; the engine's limit of rows, and how many in all."""
+        found = self._book.current().definition(id)
+        if found is None:
+            raise NotFound(f"There is no definition {id!r}")
+        sql = defs.touched_sql(found, self._columns[found.table])
+        rows: Table = self._query_with(lambda query: query(sql), ())
+        return rows
 
     def restore(self, number: int) -> ContextMap:
         """Make an earlier version the newest one; ids stay used up, so nothing inherits a dead item's score."""

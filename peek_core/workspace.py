@@ -8,6 +8,7 @@ context_map/map.py, policies/peek.py.
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -41,6 +42,8 @@ from peek_core.values.trajectory import Trajectory, Turn
 
 MAIN = "peek"
 """The arm of ordinary questions; others belong to comparisons."""
+GLANCE_S = 0.4
+"""Tabs that watch a dataset share one read of the store until this process writes; other processes' writes wait so long."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,8 @@ class Workspace:
         self._shared = Collaborators(settings, self.store, self.shelf, PipelineStats(), self._count, clock, self.new_id)
         self._orders: dict[str, Order] = {}
         self._watched: dict[str, tuple[Event, ...]] = {}
+        self._glances: dict[str, tuple[float, int, tuple[tuple[RunView, tuple[Event, ...]], ...]]] = {}
+        self._glancing = threading.Lock()
         self._recovered = 0.0
         self._jobs = JobManager(settings, self.store, self._work)
         self.store.recover(settings.stale_s)
@@ -312,8 +317,18 @@ class Workspace:
     def events(self, run: str, after: int = 0) -> tuple[Event, ...]:
         return self.store.events(run, after)
 
-    def live_events(self, run: str) -> tuple[Event, ...]:
-        """All events of a run that is watched while it goes on; each is read from the store once per process."""
+    def at_work(self, dataset: str) -> tuple[tuple[RunView, tuple[Event, ...]], ...]:
+        """Active runs with their events, for whoever looks again and again."""
+        with self._glancing:
+            now, writes = time.monotonic(), self.store.writes
+            at, known, seen = self._glances.get(dataset, (-GLANCE_S, -1, ()))
+            if known != writes or now - at >= GLANCE_S:
+                seen = tuple((r, self._live_events(r.id)) for r in self.active_runs(dataset))
+                self._glances[dataset] = now, writes, seen
+            return seen
+
+    def _live_events(self, run: str) -> tuple[Event, ...]:
+        """All events of a run that goes on; each is read from the store once per process."""
         held = self._watched.get(run, ())
         new = self.store.events(run, held[-1].seq if held else 0)
         if new:

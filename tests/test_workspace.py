@@ -14,6 +14,7 @@ import pytest
 from peek_core.context_map.map import render
 from peek_core.errors import Conflict, NotFound, QueryFailed, Refused
 from peek_core.providers.scripted import Scripted
+from peek_core.values.events import Event
 from peek_core.workspace import Workspace
 
 LOOK = '```python\nr = sql("SELECT count(*) AS n FROM tickets")\nshow("SELECT channel, count(*) AS n FROM tickets GROUP BY ALL", "by channel")\n```'
@@ -39,6 +40,23 @@ def taught(open_workspace: Callable[..., Workspace], tickets: Path) -> tuple[Wor
     run = w.ask(dataset, "How many tickets?")
     assert w.wait(run, 60).status == "answered"
     return w, dataset, run
+
+
+def test_whoever_watches_sees_this_process_write_at_once(
+    open_workspace: Callable[..., Workspace], tickets: Path
+) -> None:
+    w = open_workspace(Scripted([]))
+    dataset = w.load(tickets).id
+    assert w.at_work(dataset) == ()
+    w.store.add_run(
+        id="r", dataset=dataset, version=1, arm="peek", map_version=None, question="q", analyst="a", status="running",
+        phase="working", created=w.store.now(), owner="elsewhere", patient=0,
+    )  # fmt: skip
+    assert [(view.id, events) for view, events in w.at_work(dataset)] == [("r", ())]
+    w.store.add_event(dataset, Event("r", 1, "turn", 0.0, {"turn": 1}))
+    assert [e.seq for _, events in w.at_work(dataset) for e in events] == [1]
+    w.store.update_run("r", phase="done")
+    assert w.at_work(dataset) == ()
 
 
 def test_a_question_leaves_steps_answer_checked_numbers_and_what_was_learned(

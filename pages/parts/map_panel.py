@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from pages.parts import route, state
@@ -104,7 +105,7 @@ def _said(acts: Sequence[Mapping[str, Any]], last: RunView | None) -> str:
     return f"last question: {said}" if said else "" if last.active else "last question: nothing new"
 
 
-def stages(last: RunView, events: Sequence[Event]) -> None:
+def stages(events: Sequence[Event]) -> None:
     """Live line of the update: distil, edits, admission, evict."""
     done = {e.name for e in events}
     parts = [tag(word, "ok" if name in done else "line") for name, word in STAGES]
@@ -130,6 +131,24 @@ def proposal(dataset: str, d: Definition) -> None:
         with st.container(horizontal=True, gap="small"):
             st.button("Accept", type="primary", key=f"accept-{d.id}", on_click=decide, args=(dataset, d.id, "on"))
             st.button("Reject", key=f"reject-{d.id}", on_click=decide, args=(dataset, d.id, "rejected"))
+            if st.button("Show rows", key=f"rows-{d.id}", type="tertiary"):
+                touched(dataset, d)
+
+
+@st.dialog("Rows a definition is about", width="large")
+def touched(dataset: str, d: Definition) -> None:
+    """As they stand in the file, before any definition."""
+    draw(f'<div class="pk-mono pk-muted">{esc(d.rule)}</div>')
+    state.attempt(lambda: _rows(dataset, d))
+    state.pending_error()
+
+
+def _rows(dataset: str, d: Definition) -> None:
+    found = state.workspace().curator(dataset).rows_of(d.id)
+    shown = [list(r) for r in found.rows]
+    st.dataframe(pd.DataFrame(shown, columns=list(found.columns)), hide_index=True, key=f"touched-{d.id}")
+    count = "–" if found.row_count is None else f"{found.row_count:,}"
+    draw(f'<div class="pk-small pk-muted">{len(shown):,} of {count} rows, as they stand in the file.</div>')
 
 
 def items(current: ContextMap, acts: Sequence[Mapping[str, Any]]) -> str:

@@ -319,16 +319,28 @@ def effect_sql(d: Definition, columns: Mapping[str, str], active: Sequence[Defin
     others = [o for o in active if o.id != d.id]
     before = view_sql(d.table, columns, others)
     after = view_sql(d.table, columns, [*others, d])
-    touched: exp.Expr = exp.false()
-    if d.kind == "unit":
-        touched = exp.not_(_column(d.column).is_(exp.null()))
-    elif d.kind != "row_exclusion":
-        touched = _text(_column(d.column), columns[d.column]).isin(*map(str, d.values or tuple(d.mapping)))
-    changed = exp.select("count(*)").from_(_raw(d.table)).where(touched).sql("duckdb")
+    changed = exp.select("count(*)").from_(_raw(d.table)).where(_changed(d, columns)).sql("duckdb")
     return (
         f"SELECT (SELECT count(*) FROM ({before})) AS rows_before, "
         f"(SELECT count(*) FROM ({after})) AS rows_after, ({changed}) AS values_changed"
     )
+
+
+def touched_sql(d: Definition, columns: Mapping[str, str]) -> str:
+    """The raw rows a definition is about: those it leaves out, or whose value it changes."""
+    if d.kind == "row_exclusion":
+        touched: exp.Expr = _is_one_of(d)
+    else:
+        touched = _changed(d, columns)
+    return exp.select("*").from_(_raw(d.table)).where(touched).sql("duckdb")
+
+
+def _changed(d: Definition, columns: Mapping[str, str]) -> exp.Expr:
+    if d.kind == "row_exclusion":
+        return exp.false()
+    if d.kind == "unit":
+        return exp.not_(_column(d.column).is_(exp.null()))
+    return _text(_column(d.column), columns[d.column]).isin(*map(str, d.values or tuple(d.mapping)))
 
 
 def block(definitions: Sequence[Definition]) -> str:

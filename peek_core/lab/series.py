@@ -81,6 +81,29 @@ def paired(with_map: Sequence[Played], without: Sequence[Played]) -> Paired:
     )
 
 
+@dataclass(frozen=True)
+class MapUse:
+    """Questions by what the map did for them. One question can be both a hit and a miss.
+
+    hit: the answer relied on an item. missed: the map held items, yet something still had to be looked up.
+    found_again: the side without the map had to look up more than the side with it.
+    """
+
+    hit: tuple[str, ...]
+    missed: tuple[str, ...]
+    found_again: tuple[str, ...]
+
+
+def map_use(with_map: Sequence[Played], without: Sequence[Played]) -> MapUse:
+    """Question ids, over the questions both sides have answered."""
+    pairs = list(zip(with_map, without, strict=False))
+    return MapUse(
+        tuple(a.id for a, _ in pairs if a.items_used),
+        tuple(a.id for a, _ in pairs if a.map_version and a.look_ups),
+        tuple(a.id for a, b in pairs if b.look_ups > a.look_ups),
+    )
+
+
 def planted_found(
     planted: Sequence[Mapping[str, Any]], texts: Sequence[str], definitions: Sequence[Mapping[str, Any]]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -76,6 +76,8 @@ class SqlStore:
     def __init__(self, url: str, clock: Clock) -> None:
         self._engine = open_engine(url)
         self._clock = clock
+        self.writes = 0
+        """Grows after every write of this process: unchanged, what was read a moment ago still stands."""
         migrate(self._engine)
 
     def close(self) -> None:
@@ -86,6 +88,7 @@ class SqlStore:
         try:
             with self._engine.begin() as connection:
                 yield connection
+            self.writes += 1
         except OperationalError as failure:
             raise Broken("The data directory can't be written", next="Check free space and permissions.") from failure
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peek_core.context_map.definitions import Definition, block, conflict, effect_sql, from_data, view_sql
+from peek_core.context_map.definitions import Definition, block, conflict, effect_sql, from_data, touched_sql, view_sql
 from peek_core.engines.duckdb_engine import DuckDBEngine
 from peek_core.engines.views import write_view_file
 
@@ -73,6 +73,13 @@ def test_the_effect_is_counted_before_anything_moves(corpus: Path) -> None:
             for d in (EXCLUDE, SENTINEL, UNIT, FOLD, LABEL)
         }
     assert found == {"def-1": (4, 3, 0), "def-2": (4, 4, 2), "def-3": (4, 4, 3), "def-4": (4, 4, 1), "def-5": (4, 4, 3)}
+
+
+def test_the_rows_a_definition_is_about_are_those_its_effect_counts(corpus: Path) -> None:
+    with DuckDBEngine(corpus) as engine:
+        for d in (EXCLUDE, SENTINEL, UNIT, FOLD, LABEL):
+            before, after, changed = engine.query(effect_sql(d, COLUMNS, []), limit=1).table.rows[0]
+            assert engine.query(touched_sql(d, COLUMNS), limit=10).table.row_count == (before - after or changed)
 
 
 @pytest.mark.parametrize(
