@@ -11,17 +11,13 @@ from dataclasses import dataclass
 
 import duckdb
 
+from peek_core.corpus import columns as typed
 from peek_core.corpus import dialect as dialects
 from peek_core.corpus import names, records, types
 from peek_core.corpus.decode import Text, encoding_words
 from peek_core.corpus.refusals import spoken
 from peek_core.errors import UnreadableFile
 from peek_core.values.dataset import Column, Doubt, TableReport
-
-_SAMPLE_CELLS = 60_000
-_SAMPLE_ROWS = 5_000
-# Up to so many columns are checked side by side; the plan for more would take longer than the scan.
-_SIDE_BY_SIDE = 60
 
 
 @dataclass(frozen=True)
@@ -45,10 +41,10 @@ def load_csv(
         found = dialects.find(con, text)
         columns = names.unique(found.labels)
         source = found.read_csv(text.path, columns)
-        sample = _sample(con, source, columns)
+        sample = typed.sample(con, source, columns)
     with spoken("checking the values"):
         progress("checking values", None)
-        readings = _readings(con, source, columns, found.labels, sample)
+        readings = typed.readings(con, source, columns, found.labels, sample)
     with spoken("loading the rows"):
         progress("loading rows", None)
         selected = ", ".join(f"{r.sql} AS {names.quoted(c)}" for c, r in zip(columns, readings, strict=True))
@@ -75,52 +71,6 @@ def load_csv(
         assumptions=tuple(assumptions),
     )
     return Loaded(report, tuple(doubts))
-
-
-def _sample(con: duckdb.DuckDBPyConnection, source: str, columns: Sequence[str]) -> list[tuple[str | None, ...]]:
-    limit = max(50, min(_SAMPLE_ROWS, _SAMPLE_CELLS // len(columns)))
-    return con.execute(f"SELECT * FROM {source} LIMIT {limit}").fetchall()
-
-
-def _readings(
-    con: duckdb.DuckDBPyConnection,
-    source: str,
-    columns: Sequence[str],
-    labels: Sequence[str],
-    sample: Sequence[tuple[str | None, ...]],
-) -> list[types.Reading]:
-    """The type of every column, by one scan over all values of those columns that the sample leaves open."""
-    readings = [types.Reading(types.VARCHAR, names.quoted(column)) for column in columns]
-    left_open = [(n, types.possible(row[n] for row in sample)) for n in range(len(columns))]
-    checked = [(n, candidates) for n, candidates in left_open if candidates and sample]
-    found: list[tuple[object, ...]] = []
-    if len(checked) > _SIDE_BY_SIDE:
-        found = _counts_as_rows(con, source, [columns[n] for n, _ in checked])
-    elif checked:
-        inner = ", ".join(
-            f"{names.quoted(columns[n])}, {types.shape_sql(columns[n], candidates)} AS shape_{n}"
-            for n, candidates in checked
-        )
-        wanted = ", ".join(
-            part for n, _ in checked for part in types.counts_sql(names.quoted(columns[n]), f"shape_{n}")
-        )
-        row = con.execute(f"SELECT {wanted} FROM (SELECT {inner} FROM {source})").fetchone()
-        assert row is not None
-        found = [row[at : at + types.COUNTS] for at in range(0, len(row), types.COUNTS)]
-    for (n, _), counts in zip(checked, found, strict=True):
-        readings[n] = types.decide(columns[n], labels[n] or columns[n], counts)
-    return readings
-
-
-def _counts_as_rows(con: duckdb.DuckDBPyConnection, source: str, columns: Sequence[str]) -> list[tuple[object, ...]]:
-    """What `types.counts_sql` gives, for wide files: every value becomes a row, so that one expression does for all."""
-    listed = ", ".join(names.quoted(column) for column in columns)
-    wanted = ", ".join(types.counts_sql("v", "shape"))
-    rows = con.execute(
-        f"SELECT n, {wanted} FROM (SELECT n, v, {types.shape_sql('v', types.TYPED)} AS shape FROM "
-        f"(SELECT unnest([{listed}]) AS v, unnest(range({len(columns)})) AS n FROM {source})) GROUP BY n ORDER BY n"
-    ).fetchall()
-    return [row[1:] for row in rows]
 
 
 def _verified_count(con: duckdb.DuckDBPyConnection, table: str, text: Text, found: dialects.Dialect) -> int:
