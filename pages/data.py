@@ -11,6 +11,7 @@ import streamlit as st
 from pages.parts import route, state
 from pages.parts.html import draw, esc, tag
 from pages.parts.loading import load_with_progress
+from peek_core.corpus.load import Source
 from peek_core.samples import NAMES, sample
 from peek_core.values.dataset import Dataset
 
@@ -33,12 +34,14 @@ def bring() -> None:
             target = w.shelf.upload_path(Path(file.name).suffix)
             target.write_bytes(file.getbuffer())
             try:
-                made = load_with_progress(target, title.strip() or Path(file.name).stem, keep=True)
+                made = load_with_progress(
+                    Source(target, Path(file.name).name), title.strip() or Path(file.name).stem, keep=True
+                )
             finally:
                 shutil.rmtree(target.parent, ignore_errors=True)
         else:
             source = Path(path.strip()).expanduser()
-            made = load_with_progress(source, title.strip() or source.stem, keep=False)
+            made = load_with_progress(Source(source, source.name), title.strip() or source.stem, keep=False)
         if made is not None:
             state.choose(made.id)
             route.go("load_report", dataset=made.id)

@@ -14,10 +14,11 @@ dataset = state.dataset_id()
 
 def what_was_read(report: LoadReport) -> None:
     facts = [
-        ("File", f"{report.source}, {report.size:,} bytes"),
-        ("sha256", f"{report.sha256[-64:][:16]}…"),
-        ("Time", f"{report.seconds:.2f} s"),
+        fact
+        for s in report.sources
+        for fact in (("File", f"{s.name}, {s.size:,} bytes"), ("sha256", f"{s.sha256[-64:][:16]}…"))
     ]
+    facts += [("Time", f"{report.seconds:.2f} s")]
     for t in report.tables:
         facts += [
             ("Table", f"{t.name}: {t.rows:,} rows, {len(t.columns)} columns"),

@@ -35,10 +35,10 @@ from peek_core.policies.peek import PeekPolicy
 from peek_core.policies.peek import Surroundings as PolicySurroundings
 from peek_core.ports import Clock, Ids, Interpreter, MemoryPolicy, Provider, TokenCounter
 from peek_core.settings import MapSettings, Settings
-from peek_core.store.codec import dump
 from peek_core.store.sql_store import SqlStore
 from peek_core.values.call_trace import CallTrace
 from peek_core.values.canon import content_hash, plain
+from peek_core.values.codec import dump
 from peek_core.values.dataset import Dataset, DatasetVersion, Profile
 from peek_core.values.events import Event
 from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord

@@ -11,8 +11,8 @@ from dataclasses import replace
 from peek_core.context_map.history import MapEvent
 from peek_core.context_map.map import ContextMap
 from peek_core.errors import Conflict, NotFound
-from peek_core.store.codec import dump, load
 from peek_core.store.sql_store import SqlStore
+from peek_core.values.codec import dump, load
 
 
 class StoreBook:

@@ -9,11 +9,14 @@ import gzip
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from peek_core.context_map.definitions import Definition, view_sql
+from peek_core.corpus.desk import Progress
+from peek_core.corpus.load import Source
 from peek_core.corpus.profile import profile as profile_tables
 from peek_core.corpus.worker import load_in_process
 from peek_core.engines.duckdb_engine import DuckDBEngine
@@ -23,14 +26,12 @@ from peek_core.ports import Clock, RunQuery
 from peek_core.settings import Settings
 from peek_core.store.sql_store import SqlStore
 from peek_core.values.canon import content_hash
-from peek_core.values.dataset import Dataset, DatasetVersion, LoadReport, Profile
+from peek_core.values.dataset import Dataset, DatasetVersion, LoadReport, Profile, ReadChoices, SourceFile
 from peek_core.values.trajectory import Table
 
 RAW = "raw"
 """Hash name of the view without definitions."""
 PROFILE_ROWS = 100_000
-
-Progress = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True)
@@ -67,42 +68,97 @@ class Shelf:
 
     def load(
         self,
-        source: Path,
+        sources: Sequence[Source],
         *,
         title: str | None = None,
+        into: Dataset | None = None,
         as_of: str | None = None,
         keep: bool = True,
         progress: Progress = lambda stage, done: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Dataset:
-        """Read a file into a new dataset. Raises UnreadableFile, Refused, Cancelled or Broken; then nothing is left.
+        """Read files as the tables of a new dataset, or as further tables of one.
 
-        `keep`: store the original compressed; a path on the server is only remembered with its hash.
+        Raises UnreadableFile, Refused, Cancelled or Broken; then nothing is left. `keep`: store the originals
+        compressed; a path on the server is only remembered with its hash.
         """
-        id = f"{_slug(title or source.stem)}-{secrets.token_hex(3)}"
-        file = f"{id}-v1.duckdb"
-        target = self._root / "corpora" / file
+        stem = Path(sources[0].label).stem
+        now = self._clock()
+        made = into or Dataset(f"{_slug(title or stem)}-{secrets.token_hex(3)}", title or stem, now, 0, as_of)
+        before = self.version(into) if into else None
+        base = self._root / "corpora" / before.file if before else None
+        file, report = self._read(made, sources, base, progress, cancelled)
         try:
-            report = load_in_process(source, target, source.name, progress, cancelled)
-        except OSError as failure:
-            raise UnreadableFile(
-                f"{source.name} could not be loaded: {failure.strerror or failure}",
-                next="Check free space and permissions of the data directory.",
-            ) from failure
-        try:
-            return self._publish(id, file, source, report, title, as_of, keep)
+            files = [self._kept(s, f, keep) for s, f in zip(sources, report.sources, strict=True)]
+            report = replace(report, sources=tuple(files))
+            return self.publish(made, file, _joined(before.report, report) if before else report)
         except BaseException:
-            target.unlink(missing_ok=True)
+            (self._root / "corpora" / file).unlink(missing_ok=True)
             raise
 
-    def _publish(
-        self, id: str, file: str, source: Path, report: LoadReport, title: str | None, as_of: str | None, keep: bool
-    ) -> Dataset:
-        original = self._keep(source, report.sha256) if keep else None
-        now = self._clock()
-        dataset = Dataset(id, title or source.stem, now, 1, as_of, {} if keep else {"server_path": str(source)})
-        self._store.add_version(dataset, DatasetVersion(id, 1, now, file, report), original)
-        return dataset
+    def reread(
+        self,
+        dataset: Dataset,
+        choices: Mapping[str, ReadChoices],
+        progress: Progress = lambda stage, done: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> tuple[str, LoadReport]:
+        """Read the kept originals again; `choices` by file name. Returns the new file's name, for `publish` or `discard`."""
+        held = self.version(dataset).report.sources
+        with tempfile.TemporaryDirectory(dir=self._root / "uploads") as folder:
+            sources = [self._original(s, Path(folder) / f"{n}{Path(s.name).suffix}") for n, s in enumerate(held)]
+            wanted = [replace(s, choices=choices.get(s.label, h.choices)) for s, h in zip(sources, held, strict=True)]
+            file, report = self._read(dataset, wanted, None, progress, cancelled)
+        changed = [f.name for f, h in zip(report.sources, held, strict=True) if f.sha256 != h.sha256]
+        if changed:
+            self.discard(file)
+            raise Refused(f"{changed[0]} is not the file it was when it was loaded", next="Load it anew.")
+        files = [replace(f, kept=h.kept, path=h.path) for f, h in zip(report.sources, held, strict=True)]
+        return file, replace(report, sources=tuple(files))
+
+    def publish(self, dataset: Dataset, file: str, report: LoadReport) -> Dataset:
+        """Make a file the newest version of its dataset."""
+        made = replace(dataset, version=dataset.version + 1)
+        kept = [s.kept for s in report.sources if s.kept]
+        self._store.add_version(made, DatasetVersion(made.id, made.version, self._clock(), file, report), kept)
+        return made
+
+    def discard(self, file: str) -> None:
+        """Drop a file that was not published."""
+        (self._root / "corpora" / file).unlink(missing_ok=True)
+
+    def _read(
+        self,
+        dataset: Dataset,
+        sources: Sequence[Source],
+        base: Path | None,
+        progress: Progress,
+        cancelled: Callable[[], bool],
+    ) -> tuple[str, LoadReport]:
+        file = f"{dataset.id}-v{dataset.version + 1}-{secrets.token_hex(3)}.duckdb"
+        try:
+            return file, load_in_process(sources, self._root / "corpora" / file, progress, cancelled, base=base)
+        except OSError as failure:
+            raise UnreadableFile(
+                f"{sources[0].label} could not be loaded: {failure.strerror or failure}",
+                next="Check free space and permissions of the data directory.",
+            ) from failure
+
+    def _kept(self, source: Source, file: SourceFile, keep: bool) -> SourceFile:
+        if keep:
+            return replace(file, kept=self._keep(source.path, file.sha256))
+        return replace(file, path=str(source.path.absolute()))
+
+    def _original(self, file: SourceFile, target: Path) -> Source:
+        """The file as it was uploaded: unpacked to `target`, or where it lies on the server."""
+        if file.path:
+            return Source(Path(file.path), file.name)
+        try:
+            with gzip.open(self._root / "originals" / file.kept) as reading, target.open("wb") as writing:
+                shutil.copyfileobj(reading, writing, 1 << 20)
+        except OSError as failure:
+            raise Broken(f"The kept original of {file.name} can't be read", next="Load the file again.") from failure
+        return Source(target, file.name)
 
     def _keep(self, source: Path, sha256: str) -> str:
         name = f"{sha256.removeprefix('sha256:')}.gz"
@@ -158,7 +214,10 @@ class Shelf:
             )
         if not active:
             return View(RAW, corpus, None)
-        texts = {name: view_sql(name, columns, active) for name, columns in self.columns(version).items()}
+        # A file read anew may lack a column that a definition speaks of.
+        tables = self.columns(version)
+        active = [d for d in active if d.column in tables.get(d.table, {})]
+        texts = {name: view_sql(name, columns, active) for name, columns in tables.items()}
         key = content_hash(texts)
         file = self._root / "views" / f"{version.dataset}-v{version.number}-{key[7:23]}.duckdb"
         if not file.exists():
@@ -189,6 +248,16 @@ class Shelf:
         return made
 
 
+def _joined(before: LoadReport, added: LoadReport) -> LoadReport:
+    """The report of a dataset that got further tables."""
+    return LoadReport(
+        (*before.sources, *added.sources),
+        (*before.tables, *added.tables),
+        (*before.doubts, *added.doubts),
+        before.seconds + added.seconds,
+    )
+
+
 def run_query(engine: DuckDBEngine, limit: int = 1_000) -> RunQuery:
     """An engine as a plain query function, for evidence and effects."""
 
@@ -210,7 +279,8 @@ def load_sample(
     progress("generating the sample", None)
     folder = shelf.upload_path("").parent
     try:
-        return shelf.load(generate(folder), title=title, as_of=as_of, progress=progress)
+        made = generate(folder)
+        return shelf.load([Source(made, made.name)], title=title, as_of=as_of, progress=progress)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -22,8 +22,10 @@ from peek_core.book import StoreBook
 from peek_core.context_map.definitions import Definition
 from peek_core.context_map.map import ContextMap
 from peek_core.context_pipe.stats import PipelineStats
+from peek_core.corpus.desk import Progress
+from peek_core.corpus.load import Source
 from peek_core.curation import Curator
-from peek_core.datasets import Progress, Shelf, View, load_sample, make_directory, run_query
+from peek_core.datasets import Shelf, View, load_sample, make_directory, run_query
 from peek_core.errors import NotFound, Refused
 from peek_core.jobs import CancelSignal, JobManager
 from peek_core.ports import Clock, Provider, QueryOutcome, RunQuery
@@ -35,7 +37,7 @@ from peek_core.settings import EndpointSettings, MapSettings, Settings
 from peek_core.store.sql_store import SqlStore
 from peek_core.values.call_trace import CallTrace
 from peek_core.values.canon import clean_text, content_hash
-from peek_core.values.dataset import Dataset, LoadReport, Profile
+from peek_core.values.dataset import Dataset, LoadReport, Profile, ReadChoices
 from peek_core.values.events import Event
 from peek_core.values.messages import PromptSection
 from peek_core.values.trajectory import Trajectory, Turn
@@ -121,15 +123,34 @@ class Workspace:
 
     def load(
         self,
-        source: Path,
-        *,
+        *files: Path | Source,
         title: str | None = None,
+        into: str | None = None,
         keep: bool = True,
         progress: Progress = lambda stage, done: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Dataset:
-        """Read a file into a new dataset."""
-        return self.shelf.load(source, title=title, keep=keep, progress=progress, cancelled=cancelled)
+        """Read files as the tables of a new dataset, or of the dataset `into`."""
+        sources = [Source(f, f.name) if isinstance(f, Path) else f for f in files]
+        held = self.store.dataset(into) if into else None
+        return self.shelf.load(sources, title=title, into=held, keep=keep, progress=progress, cancelled=cancelled)
+
+    def reread(
+        self,
+        dataset: str,
+        choices: Mapping[str, ReadChoices],
+        *,
+        progress: Progress = lambda stage, done: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> tuple[str, LoadReport]:
+        """Read the originals again with other choices (by file name); nothing changes before `apply_reread`."""
+        return self.shelf.reread(self.store.dataset(dataset), choices, progress, cancelled)
+
+    def apply_reread(self, dataset: str, file: str, report: LoadReport) -> Dataset:
+        """Make what was read again the dataset's newest version; its evidence is checked on it."""
+        made = self.shelf.publish(self.store.dataset(dataset), file, report)
+        self.curator(dataset).verify()
+        return made
 
     def load_sample(self, name: str, progress: Progress = lambda stage, done: None) -> Dataset:
         """Generate and load a sample corpus; an existing one is returned as it is."""

@@ -12,14 +12,16 @@ from pathlib import Path
 import streamlit as st
 
 from pages.parts import state
+from peek_core.corpus.load import Source
 from peek_core.errors import PeekError
 from peek_core.values.dataset import Dataset
+from peek_core.workspace import Workspace
 
 
 class LoadJob:
     """One load on its own thread; `stage` and `done` are what the page shows."""
 
-    def __init__(self, source: Path, title: str, keep: bool) -> None:
+    def __init__(self, source: Source, title: str, keep: bool) -> None:
         self.stage, self.done = "starting", None
         self.made: Dataset | None = None
         self.failure: PeekError | None = None
@@ -27,7 +29,7 @@ class LoadJob:
         self._thread = threading.Thread(target=self._work, args=(state.workspace(), source, title, keep), daemon=True)
         self._thread.start()
 
-    def _work(self, w, source: Path, title: str, keep: bool) -> None:  # type: ignore[no-untyped-def]
+    def _work(self, w: Workspace, source: Source, title: str, keep: bool) -> None:
         try:
             self.made = w.load(source, title=title, keep=keep, progress=self._tell, cancelled=self.stop.is_set)
         except PeekError as failure:
@@ -41,7 +43,7 @@ class LoadJob:
         return self._thread.is_alive()
 
 
-def load_with_progress(source: Path, title: str, keep: bool) -> Dataset | None:
+def load_with_progress(source: Source, title: str, keep: bool) -> Dataset | None:
     """Load and show progress; None when it failed (the sentence shows at the next run) or was stopped.
 
     Clicking Stop reruns the page, which ends this script; the `finally` then stops the worker.

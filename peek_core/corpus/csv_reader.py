@@ -6,8 +6,7 @@ and encodings, and never lets DuckDB guess: dialect and types are forced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import duckdb
 
@@ -15,27 +14,20 @@ from peek_core.corpus import columns as typed
 from peek_core.corpus import dialect as dialects
 from peek_core.corpus import names, records, types
 from peek_core.corpus.decode import Text, encoding_words
+from peek_core.corpus.desk import Desk, Loaded
 from peek_core.corpus.refusals import spoken
 from peek_core.errors import UnreadableFile
-from peek_core.values.dataset import Column, Doubt, TableReport
+from peek_core.values.dataset import Column, TableReport
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """A table that now stands in the database, and what should be said about it."""
-
-    report: TableReport
-    doubts: tuple[Doubt, ...]
-
-
-def load_csv(
-    con: duckdb.DuckDBPyConnection, text: Text, table: str, progress: Callable[[str, float | None], None]
-) -> Loaded:
-    """Reads `text` into the new table `table` of `con`.
+def load_csv(desk: Desk, text: Text) -> Loaded:
+    """Reads `text` into a new table named after the file.
 
     Raises `UnreadableFile` naming the line where rows and header do not fit, or where the number of rows that arrived
     differs from the number of records in the file. Then the table may exist half-filled: the caller drops the file.
     """
+    con, progress = desk.con, desk.tell
+    table = desk.name(desk.label)
     progress("finding columns", None)
     with spoken("finding the columns"):
         found = dialects.find(con, text)

@@ -228,12 +228,12 @@ def _sample_for_guess(source: Path) -> bytes:
 
 
 def _decodes(source: Path, encoding: str) -> bool:
-    decoder = codecs.getincrementaldecoder(encoding)("strict")
     try:
+        decoder = codecs.getincrementaldecoder(encoding)("strict")
         for block in blocks(source):
             decoder.decode(block)
         decoder.decode(b"", final=True)
-    except UnicodeError:
+    except (UnicodeError, LookupError):
         return False
     return True
 
@@ -339,18 +339,24 @@ def _with_end(source: Path) -> Iterator[bytes]:
     yield b""
 
 
-def read_text(source: Path, work: Path, progress: Callable[[float], None]) -> Text:
+def read_text(source: Path, work: Path, progress: Callable[[float], None], encoding: str | None = None) -> Text:
     """Reads `source` to the end and gives it as UTF-8. `work` is an existing folder for the copy where one is needed.
 
-    Raises `UnreadableFile` where no encoding fits the whole file, and `Refused` for trouble with disk or permission.
+    `encoding` is a person's choice. Raises `UnreadableFile` where no encoding, or not that one, fits the whole file, and
+    `Refused` for trouble with disk or permission.
     `progress` gets fractions from 0 to 1.
     """
     with spoken("reading the file"):
         survey = _survey(source, progress)
         with source.open("rb") as file:
             head = file.read(_SNIFF)
-        encoding = next((name for bom, name in _BOMS if head.startswith(bom)), None)
         doubts: tuple[Doubt, ...] = ()
+        if encoding is not None and not _decodes(source, encoding):
+            raise UnreadableFile(
+                f"Not every byte of the file fits the encoding {encoding_words(encoding)}", next="Choose another encoding."
+            )
+        if encoding is None:
+            encoding = next((name for bom, name in _BOMS if head.startswith(bom)), None)
         if encoding is None and survey.nuls and (guess := _guess_utf16(head)):
             encoding = guess
         if encoding in (None, "utf-8-sig"):

@@ -1,4 +1,4 @@
-"""One upload becomes one immutable DuckDB file, or nothing.
+"""One upload, of one or more files, becomes one immutable DuckDB file, or nothing.
 
 Owns: the order of work, the work folder beside the target, publishing by rename. Refuses to know how each format is
 read, what a dataset is, and where versions are kept.
@@ -12,23 +12,31 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
 
 from peek_core.corpus import decode, names
 from peek_core.corpus.csv_reader import load_csv
+from peek_core.corpus.desk import Desk, Loaded, Progress
 from peek_core.corpus.refusals import spoken
 from peek_core.corpus.xlsx_reader import load_xlsx
 from peek_core.errors import UnreadableFile
-from peek_core.values.dataset import LoadReport
-
-Progress = Callable[[str, float | None], None]
-"""Told the stage in words and the fraction done of that stage (0..1, None where unknown)."""
+from peek_core.values.dataset import LoadReport, ReadChoices, SourceFile
 
 _SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".xlsx", ".xlsm")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file to load: where it lies, what the person calls it, and what they settled about reading it."""
+
+    path: Path
+    label: str
+    choices: ReadChoices = field(default_factory=ReadChoices)
 
 
 def work_folder(target: Path) -> Path:
@@ -45,53 +53,97 @@ def table_name(label: str) -> str:
 def load_file(
     source: Path, target: Path, *, label: str, progress: Progress = lambda stage, done: None, work: Path | None = None
 ) -> LoadReport:
-    """Reads `source` (CSV-like text or XLSX) into a new DuckDB file at `target` and says how it was read.
+    """`load_files` for one file, read as it is found."""
+    return load_files([Source(source, label)], target, progress=progress, work=work)
 
-    The file holds one table named after `label`. It is built in `work` (made here, by default beside the target) and
+
+def load_files(
+    sources: Sequence[Source],
+    target: Path,
+    *,
+    base: Path | None = None,
+    progress: Progress = lambda stage, done: None,
+    work: Path | None = None,
+) -> LoadReport:
+    """Reads files into a new DuckDB file at `target` and says how each was read; the report tells only of them.
+
+    Every file becomes one table named after its label, a workbook one per chosen sheet. With `base`, the tables of
+    that DuckDB file stand in the new one too. It is built in `work` (made here, by default beside the target) and
     renamed into place when complete, so that `target` is either the old file or the whole new one. Whatever happens,
     `work` is removed.
 
-    Raises `UnreadableFile` where the file cannot be read faithfully and `Refused` for trouble with disk, memory or
+    Raises `UnreadableFile` where a file cannot be read faithfully and `Refused` for trouble with disk, memory or
     permission; both say what happened, where, and what to do.
     """
     started = time.perf_counter()
     place = work_folder(target) if work is None else work
-    table = table_name(label)
     try:
-        kind = decode.kind_of(source)
+        for source in sources:
+            decode.kind_of(source.path)
         with spoken("preparing the data directory"):
             place.mkdir(parents=True)
-        with spoken("reading the file"):
-            before = source.stat()
-        if kind == "text":
-            text = decode.read_text(source, place, lambda done: progress("reading the file", done))
-            sha256, size = text.sha256, text.size
-        else:
-            text = None
-            with spoken("reading the file"):
-                sha256, size = _hash(source)
         built = place / "corpus.duckdb"
+        if base is not None:
+            with spoken("copying the tables there are"):
+                shutil.copyfile(base, built)
+        loaded: list[Loaded] = []
+        files: list[SourceFile] = []
         with _database(built, place) as con, _watched(con, progress) as tell:
-            loaded = load_csv(con, text, table, tell) if text else load_xlsx(con, source, place, table, tell)
+            taken = [str(row[0]) for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
+            for n, source in enumerate(sources):
+                tables, file = _read(con, source, place / f"source-{n}", taken, tell)
+                loaded += tables
+                files.append(file)
             with spoken("writing the rows"):
                 tell("writing", None)
                 con.execute("CHECKPOINT")
-        with spoken("reading the file"):
-            after = source.stat()
-        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-            raise UnreadableFile("The file changed while it was read", next="Load it again when it is complete.")
         with spoken("writing the rows"):
             _publish(built, target)
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return LoadReport(
-        source=label,
-        sha256=sha256,
-        size=size,
-        tables=(loaded.report,),
-        doubts=loaded.doubts,
+        sources=tuple(files),
+        tables=tuple(one.report for one in loaded),
+        doubts=tuple(doubt for one in loaded for doubt in one.doubts),
         seconds=round(time.perf_counter() - started, 3),
     )
+
+
+def _read(
+    con: duckdb.DuckDBPyConnection, source: Source, work: Path, taken: list[str], tell: Progress
+) -> tuple[tuple[Loaded, ...], SourceFile]:
+    """One file into its tables; their names join `taken`."""
+
+    def name(label: str) -> str:
+        made = names.unique((*taken, table_name(label)), fallback="table")[-1]
+        taken.append(made)
+        return made
+
+    with spoken("reading the file"):
+        work.mkdir()
+        before = source.path.stat()
+    desk = Desk(con, work, source.label, name, tell, source.choices)
+    try:
+        loaded, sha256, size = _by_kind(desk, source.path)
+    finally:
+        # Said instead of whatever the reader stumbled over: that is only its symptom.
+        with spoken("reading the file"):
+            after = source.path.stat()
+        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+            raise UnreadableFile("The file changed while it was read", next="Load it again when it is complete.")
+    return loaded, SourceFile(source.label, sha256, size, source.choices)
+
+
+def _by_kind(desk: Desk, path: Path) -> tuple[tuple[Loaded, ...], str, int]:
+    """The tables of a file, its hash and its size."""
+    if decode.kind_of(path) == "text":
+        text = decode.read_text(
+            path, desk.work, lambda done: desk.tell("reading the file", done), desk.choices.encoding
+        )
+        return (load_csv(desk, text),), text.sha256, text.size
+    with spoken("reading the file"):
+        sha256, size = _hash(path)
+    return load_xlsx(desk, path), sha256, size
 
 
 @contextmanager

@@ -1,17 +1,17 @@
 """Loading in a process of its own, which can be killed at any moment.
 
 Owns: the line protocol between parent and worker, the kill, and removing what a killed worker left. Refuses to know
-how files are read: that is `load_file`.
+how files are read: that is `load_files`.
 
-    python -m peek_core.corpus.worker SOURCE TARGET [--label LABEL] [--work FOLDER]
+    python -m peek_core.corpus.worker
 
-writes JSON lines: {"stage": "...", "done": 0.4} while working, then as the last line {"report": {...}} or
+reads its job as one JSON line, {"sources": [{"path", "label", "choices"}], "target", "base", "work"}, and writes JSON
+lines: {"stage": "...", "done": 0.4} while working, then as the last line {"report": {...}} or
 {"error": {"kind", "what", "where", "next"}}. The worker ends, and cleans up, when its standard input is closed.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import queue
@@ -19,15 +19,19 @@ import shutil
 import subprocess
 import sys
 import threading
+import typing
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 import peek_core
-from peek_core.corpus.load import load_file, work_folder
+from peek_core.corpus.desk import Progress
+from peek_core.corpus.load import Source, load_files, work_folder
 from peek_core.errors import Broken, Cancelled, PeekError, Refused, UnreadableFile
 from peek_core.values.canon import plain
-from peek_core.values.dataset import Column, Doubt, LoadReport, TableReport
+from peek_core.values.codec import build
+from peek_core.values.dataset import LoadReport, ReadChoices
 
 _POLL_S = 0.05
 # The worker parses hostile files: of the parent's environment it gets only what Python needs to start.
@@ -35,42 +39,31 @@ _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", 
 _KINDS: Mapping[str, type[PeekError]] = {"UnreadableFile": UnreadableFile, "Refused": Refused}
 
 
-def report_from(data: Mapping[str, Any]) -> LoadReport:
-    """A `LoadReport` from its plain JSON form."""
-    tables = tuple(
-        TableReport(
-            **{
-                **table,
-                "columns": tuple(Column(**column) for column in table["columns"]),
-                "repairs": tuple(table["repairs"]),
-                "assumptions": tuple(table["assumptions"]),
-            }
-        )
-        for table in data["tables"]
-    )
-    doubts = tuple(Doubt(**doubt) for doubt in data["doubts"])
-    return LoadReport(**{**data, "tables": tables, "doubts": doubts})
-
-
 def load_in_process(
-    source: Path,
+    sources: Sequence[Source],
     target: Path,
-    label: str,
-    on_progress: Callable[[str, float | None], None],
+    on_progress: Progress,
     cancelled: Callable[[], bool],
+    *,
+    base: Path | None = None,
 ) -> LoadReport:
-    """`load_file` in a worker process; `cancelled` is asked about twenty times a second.
+    """`load_files` in a worker process; `cancelled` is asked about twenty times a second.
 
-    Raises what `load_file` raises, `Cancelled` after the worker was killed because `cancelled()` became true, and
+    Raises what `load_files` raises, `Cancelled` after the worker was killed because `cancelled()` became true, and
     `Broken` if the worker died. In each of these cases neither a target nor temporary files are left behind.
     """
     work = work_folder(target)
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     environment["PYTHONPATH"] = str(Path(peek_core.__file__).parents[1])
     environment["PYTHONUTF8"] = "1"
-    command = [sys.executable, "-m", "peek_core.corpus.worker", str(source), str(target), "--label", label]
+    job = {
+        "sources": [{"path": str(s.path), "label": s.label, "choices": plain(s.choices)} for s in sources],
+        "target": str(target),
+        "base": None if base is None else str(base),
+        "work": str(work),
+    }
     worker = subprocess.Popen(
-        [*command, "--work", str(work)],
+        [sys.executable, "-m", "peek_core.corpus.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -82,6 +75,9 @@ def load_in_process(
     reader.start()
     last: Mapping[str, Any] = {}
     try:
+        with suppress(BrokenPipeError):
+            worker.stdin.write(json.dumps(job).encode() + b"\n")
+            worker.stdin.flush()
         while True:
             if cancelled():
                 raise Cancelled("Loading was cancelled", next="Nothing was changed.")
@@ -100,11 +96,12 @@ def load_in_process(
             worker.kill()
             worker.wait()
         reader.join()
-        worker.stdin.close()
+        with suppress(BrokenPipeError):
+            worker.stdin.close()
         worker.stdout.close()
         shutil.rmtree(work, ignore_errors=True)
     if "report" in last:
-        return report_from(last["report"])
+        return typing.cast(LoadReport, build(LoadReport, last["report"]))
     if "error" in last:
         error = last["error"]
         raise _KINDS.get(error["kind"], Broken)(error["what"], where=error["where"], next=error["next"])
@@ -120,6 +117,14 @@ def _pump(stream: IO[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
     lines.put(None)
 
 
+def _first_line() -> bytes:
+    """The job. Read byte by byte: what follows belongs to the watch on the parent."""
+    line = bytearray()
+    while (byte := os.read(0, 1)) not in (b"", b"\n"):
+        line += byte
+    return bytes(line)
+
+
 def _end_with_parent(work: Path) -> None:
     """Waits for the end of standard input, which comes when the parent is gone."""
     while os.read(0, 4_096):
@@ -128,14 +133,9 @@ def _end_with_parent(work: Path) -> None:
     os._exit(1)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main() -> int:
     """The worker's side; returns the exit code (0 loaded, 1 refused or failed)."""
-    parser = argparse.ArgumentParser(prog="python -m peek_core.corpus.worker", description="Load one file.")
-    parser.add_argument("source", type=Path)
-    parser.add_argument("target", type=Path)
-    parser.add_argument("--label", default="")
-    parser.add_argument("--work", type=Path)
-    args = parser.parse_args(argv)
+    job = json.loads(_first_line())
     # Lines go to a copy of standard output; whatever a library prints must not get between them.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -146,14 +146,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             out.write(json.dumps(message, ensure_ascii=False) + "\n")
             out.flush()
 
-    work = args.work or work_folder(args.target)
-    if args.work is not None:
-        threading.Thread(target=_end_with_parent, args=(work,), name="parent-watch", daemon=True).start()
+    work = Path(job["work"])
+    threading.Thread(target=_end_with_parent, args=(work,), name="parent-watch", daemon=True).start()
     try:
-        report = load_file(
-            args.source,
-            args.target,
-            label=args.label or args.source.name,
+        report = load_files(
+            [Source(Path(s["path"]), s["label"], build(ReadChoices, s["choices"])) for s in job["sources"]],
+            Path(job["target"]),
+            base=Path(job["base"]) if job["base"] else None,
             progress=lambda stage, done: say({"stage": stage, "done": done}),
             work=work,
         )

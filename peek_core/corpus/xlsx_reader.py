@@ -10,16 +10,16 @@ import csv
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
-import duckdb
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
 from peek_core.corpus import names, types
-from peek_core.corpus.csv_reader import Loaded, describe, renamed
+from peek_core.corpus.csv_reader import describe, renamed
+from peek_core.corpus.desk import Desk, Loaded
 from peek_core.corpus.dialect import MAX_COLUMNS, Dialect
 from peek_core.corpus.refusals import spoken
 from peek_core.errors import UnreadableFile
@@ -180,17 +180,13 @@ class _Sheet:
     title_rows: int
 
 
-def load_xlsx(
-    con: duckdb.DuckDBPyConnection,
-    source: Path,
-    work: Path,
-    table: str,
-    progress: Callable[[str, float | None], None],
-) -> Loaded:
-    """Reads the first visible sheet with a table into the new table `table`. `work` is a folder for a temporary copy.
+def load_xlsx(desk: Desk, source: Path) -> tuple[Loaded, ...]:
+    """Reads the first visible sheet with a table into a new table named after the file.
 
     Raises `UnreadableFile` for archives that are no workbook, damaged workbooks, and workbooks without a table.
     """
+    con, progress = desk.con, desk.tell
+    table = desk.name(desk.label)
     progress("opening the workbook", None)
     with spoken("opening the workbook"):
         check_archive(source)
@@ -229,7 +225,7 @@ def load_xlsx(
         doubts = (Doubt("the workbook", said, "open it in Excel, save it and load it again"),)
     with spoken("loading the rows"):
         progress("loading rows", None)
-        copy = work / "cells.csv"
+        copy = desk.work / "cells.csv"
         with copy.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, delimiter=",", lineterminator="\n", quoting=csv.QUOTE_ALL)
             # One more field than the sheet has: a row of a single empty cell must not become a blank line.
@@ -259,7 +255,7 @@ def load_xlsx(
         repairs=(*repairs, *renamed(described)),
         assumptions=tuple(assumptions),
     )
-    return Loaded(report, doubts)
+    return (Loaded(report, doubts),)
 
 
 def _first_table(book: CalamineWorkbook) -> tuple[_Sheet, list[str]]:

@@ -27,7 +27,7 @@ versions = Table(
     Column("number", Integer, primary_key=True),
     Column("created", Float, nullable=False),
     Column("file", Text, nullable=False),
-    Column("original", Text),
+    Column("originals", Text, nullable=False),
     Column("report", Text, nullable=False),
 )
 

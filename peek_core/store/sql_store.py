@@ -21,8 +21,8 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from peek_core.errors import Broken, Conflict, NotFound
 from peek_core.ports import Clock
 from peek_core.store import schema as t
-from peek_core.store.codec import dump, load
 from peek_core.values.call_trace import CallTrace
+from peek_core.values.codec import dump, load
 from peek_core.values.dataset import Dataset, DatasetVersion, LoadReport, Profile
 from peek_core.values.events import Event
 from peek_core.values.trajectory import Trajectory
@@ -98,8 +98,8 @@ class SqlStore:
 
     # Datasets
 
-    def add_version(self, dataset: Dataset, version: DatasetVersion, original: str | None) -> None:
-        """A new dataset, or a new version of one; `original` names where the uploaded file is kept."""
+    def add_version(self, dataset: Dataset, version: DatasetVersion, originals: Sequence[str]) -> None:
+        """A new dataset, or a new version of one; `originals` name the kept uploads."""
         with self._write() as c:
             known = c.execute(select(t.datasets.c.id).where(t.datasets.c.id == dataset.id)).first()
             row = {
@@ -120,7 +120,7 @@ class SqlStore:
                     number=version.number,
                     created=version.created,
                     file=version.file,
-                    original=original,
+                    originals=" ".join(originals),
                     report=dump(version.report),
                 )
             )
@@ -161,17 +161,18 @@ class SqlStore:
 
     def forget(self, dataset: str) -> tuple[str, ...]:
         """Remove every row of the dataset; returns the version files and originals that are now nobody's."""
-        rows = self._rows(select(t.versions.c.file, t.versions.c.original).where(t.versions.c.dataset == dataset))
+        rows = self._rows(select(t.versions.c.file, t.versions.c.originals).where(t.versions.c.dataset == dataset))
         with self._write() as c:
             for table in reversed(t.metadata.sorted_tables):
                 if "dataset" in table.c:
                     c.execute(delete(table).where(table.c.dataset == dataset))
             c.execute(delete(t.datasets).where(t.datasets.c.id == dataset))
-        return tuple(x for r in rows for x in (r.file, r.original) if x)
+        return tuple(dict.fromkeys(x for r in rows for x in (r.file, *r.originals.split())))
 
     def uses_original(self, original: str) -> bool:
         """Whether any version still needs this kept original."""
-        return bool(self._rows(select(t.versions.c.dataset).where(t.versions.c.original == original).limit(1)))
+        held = t.versions.c.originals.contains(original, autoescape=True)
+        return bool(self._rows(select(t.versions.c.dataset).where(held).limit(1)))
 
     # Runs
 

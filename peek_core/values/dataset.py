@@ -5,6 +5,7 @@ Owns: the shapes of load reports and profiles. Refuses to know: files, engines a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,40 @@ class Column:
     """Distinct non-null values; None where it was not counted."""
     sample: str = ""
     """One non-null value, at most 60 characters."""
+    way: str = ""
+    """How its text was read, in the words of corpus/types.py, e.g. `day first`; empty where the file itself is typed."""
+    ways: tuple[str, ...] = ()
+    """Other ways its values allow, for a person to choose."""
+
+
+@dataclass(frozen=True)
+class ReadChoices:
+    """How one file or sheet is to be read, where a person settled it; None or missing: as it was found."""
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    quote: str | None = None
+    skip: int | None = None
+    """Lines above the header."""
+    header_rows: int | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Column name -> way of reading it."""
+    sheets: tuple[str, ...] = ()
+    """Sheets of a workbook to load; empty: the one proposed."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One uploaded file. `sha256` and `size` (bytes) are of the original."""
+
+    name: str
+    sha256: str
+    size: int
+    choices: ReadChoices = field(default_factory=ReadChoices)
+    kept: str = ""
+    """Name of the compressed original inside the data directory; empty where it was not kept."""
+    path: str = ""
+    """Where it lay on the server, for files loaded by path."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +73,10 @@ class TableReport:
     header_rows: int = 1
     repairs: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    source: str = ""
+    """Name of the file it came from."""
+    read: ReadChoices = field(default_factory=ReadChoices)
+    """The whole reading as it was done, every field filled that means something for this kind of file."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +90,9 @@ class Doubt:
 
 @dataclass(frozen=True)
 class LoadReport:
-    """How one upload was read. `sha256` and `size` (bytes) are of the original file."""
+    """How one upload, of one or more files, was read."""
 
-    source: str
-    sha256: str
-    size: int
+    sources: tuple[SourceFile, ...]
     tables: tuple[TableReport, ...]
     doubts: tuple[Doubt, ...] = ()
     seconds: float = 0.0

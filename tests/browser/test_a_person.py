@@ -123,7 +123,8 @@ def test_one_click_plays_the_demo(serve: Serve, page: Page) -> None:
     page.get_by_role("button", name="Play the series").click()
     expect(page.get_by_text("12 of 12").first).to_be_visible(timeout=120_000)
     expect(page.get_by_text("Built-in analyst, no language model is playing")).to_be_visible()
-    expect(page.get_by_text("Without the map")).to_be_visible()
+    expect(page.get_by_text("Without the map", exact=True)).to_be_visible()
+    expect(page.get_by_text("had to find again what it held")).to_be_visible()
 
 
 def test_rename_and_delete_a_dataset(serve: Serve, page: Page, tickets: Path, chromium: Browser) -> None:

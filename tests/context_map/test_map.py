@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from peek_core.context_map.history import diff
 from peek_core.context_map.map import ContextMap, Edit, MapSection, apply, one_line, parse, render, tag, update_item
-from peek_core.store.codec import dump, load
+from peek_core.values.codec import dump, load
 
 TEXT = st.text(min_size=1, max_size=80).filter(lambda t: one_line(t) != "")
 SECTIONS = st.sampled_from([s.value for s in MapSection])

@@ -18,7 +18,7 @@ import pytest
 from openpyxl import Workbook  # type: ignore[import-untyped]
 
 from peek_core.corpus import xlsx_reader
-from peek_core.corpus.load import load_file
+from peek_core.corpus.load import Source, load_file
 from peek_core.corpus.worker import load_in_process
 from peek_core.errors import Broken, PeekError, UnreadableFile
 from peek_core.values.dataset import LoadReport
@@ -29,7 +29,9 @@ NOBODY = 65_534
 
 def away(source: Path) -> LoadReport:
     """Loads in a process of its own, next to the source."""
-    return load_in_process(source, source.parent / "v1.duckdb", source.name, lambda stage, done: None, lambda: False)
+    return load_in_process(
+        [Source(source, source.name)], source.parent / "v1.duckdb", lambda stage, done: None, lambda: False
+    )
 
 
 def workbook(*rows: list[Any]) -> bytes:
@@ -226,7 +228,9 @@ def test_a_worker_killed_from_outside_is_said(tmp_path: Path, monkeypatch: pytes
     folder = tmp_path / "out"
     folder.mkdir()
     with pytest.raises(Broken, match="stopped unexpectedly"):
-        load_in_process(source, folder / "v.duckdb", "t", lambda stage, done: started[0].kill(), lambda: False)
+        load_in_process(
+            [Source(source, "t")], folder / "v.duckdb", lambda stage, done: started[0].kill(), lambda: False
+        )
     assert list(folder.iterdir()) == []
 
 

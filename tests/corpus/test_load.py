@@ -25,7 +25,7 @@ def test_the_sample_corpus(tmp_path: Path) -> None:
     )
     (table,) = report.tables
     assert (table.name, table.rows, report.rows) == ("product_feedback", 50_000, 50_000)
-    assert report.sha256 == generate.SHA256 and report.size == source.stat().st_size
+    assert report.sources[0].sha256 == generate.SHA256 and report.sources[0].size == source.stat().st_size
     types = {c.name: c.type for c in table.columns}
     assert list(types) == list(generate.COLUMNS)
     assert types["app_version"] == "VARCHAR" and types["created_at"] == "TIMESTAMP" and types["channel"] == "VARCHAR"
@@ -51,8 +51,8 @@ def test_rows_keep_the_order_of_the_file(load: Callable[..., Any]) -> None:
 def test_report_is_of_the_original(load: Callable[..., Any]) -> None:
     content = "id,c\n1,é\n".encode("utf-16")
     shelf = load(content)
-    assert shelf.report.sha256 == hashlib.sha256(content).hexdigest() and shelf.report.size == len(content)
-    assert shelf.report.source == "t" and shelf.report.seconds > 0
+    assert shelf.report.sources[0].sha256 == hashlib.sha256(content).hexdigest() and shelf.report.sources[0].size == len(content)
+    assert shelf.report.sources[0].name == "t" and shelf.report.seconds > 0
 
 
 def test_a_failed_load_keeps_the_old_file(load: Callable[..., Any]) -> None:
@@ -69,7 +69,7 @@ def test_an_interrupted_load_leaves_nothing(tmp_path: Path) -> None:
     folder.mkdir()
 
     def stop(stage: str, done: float | None) -> None:
-        if stage == "writing":
+        if stage == "counting rows":
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -82,7 +82,7 @@ def test_a_source_that_changes_while_it_is_read(tmp_path: Path) -> None:
     source.write_text("id,c\n1,a\n")
 
     def grow(stage: str, done: float | None) -> None:
-        if stage == "writing":
+        if stage == "counting rows":
             source.write_text("id,c\n1,a\n2,b\n")
 
     with pytest.raises(UnreadableFile, match="changed"):

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from peek_core.corpus.load import load_file
-from peek_core.corpus.worker import load_in_process, report_from
+from peek_core.corpus.load import Source, load_file
+from peek_core.corpus.worker import load_in_process
 from peek_core.errors import Broken, Cancelled, UnreadableFile
 from peek_core.values.canon import plain
+from peek_core.values.codec import build
+from peek_core.values.dataset import LoadReport
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,13 +27,20 @@ def big(tmp_path: Path, rows: int = 400_000) -> Path:
     return source
 
 
+def job(source: Path, target: Path, work: Path) -> bytes:
+    one = {"path": str(source), "label": "t", "choices": {}}
+    return json.dumps({"sources": [one], "target": str(target), "base": None, "work": str(work)}).encode() + b"\n"
+
+
 def test_same_report_as_in_process(tmp_path: Path) -> None:
     source = tmp_path / "t.csv"
     source.write_text("id,Größe,v\n1,a,NA\n2,b,5\n3,c,6\n")
     stages: list[str] = []
-    there = load_in_process(source, tmp_path / "a.duckdb", "t", lambda stage, done: stages.append(stage), lambda: False)
+    there = load_in_process(
+        [Source(source, "t")], tmp_path / "a.duckdb", lambda stage, done: stages.append(stage), lambda: False
+    )
     here = load_file(source, tmp_path / "b.duckdb", label="t")
-    assert there.tables == here.tables and there.doubts == here.doubts and there.sha256 == here.sha256
+    assert there.tables == here.tables and there.doubts == here.doubts and there.sources == here.sources
     assert stages[0] == "finding columns" or "finding columns" in stages
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.duckdb", "b.duckdb", "t.csv"]
 
@@ -40,14 +49,14 @@ def test_reports_survive_json(tmp_path: Path) -> None:
     source = tmp_path / "t.csv"
     source.write_text("id,d\n1,03/01/2024\n")
     report = load_file(source, tmp_path / "v.duckdb", label="t")
-    assert report_from(json.loads(json.dumps(plain(report)))) == report and report.doubts
+    assert build(LoadReport, json.loads(json.dumps(plain(report)))) == report and report.doubts
 
 
 def test_refusals_cross_the_border(tmp_path: Path) -> None:
     source = tmp_path / "t.csv"
     source.write_text("id,c\n1,a\n2\n")
     with pytest.raises(UnreadableFile) as raised:
-        load_in_process(source, tmp_path / "v.duckdb", "t", lambda stage, done: None, lambda: False)
+        load_in_process([Source(source, "t")], tmp_path / "v.duckdb", lambda stage, done: None, lambda: False)
     assert raised.value.where == "line 3" and raised.value.next
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
 
@@ -61,9 +70,8 @@ def test_cancel_leaves_nothing(tmp_path: Path, stage: str) -> None:
     started = time.monotonic()
     with pytest.raises(Cancelled):
         load_in_process(
-            source,
+            [Source(source, "t")],
             folder / "v.duckdb",
-            "t",
             lambda name, done: seen.append(name),
             lambda: stage in seen or (stage == "reading the file" and time.monotonic() - started > 0.05),
         )
@@ -75,7 +83,7 @@ def test_a_worker_that_dies_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     source.write_text("id,c\n1,a\n")
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(Broken, match="exit code 1"):
-        load_in_process(source, tmp_path / "v.duckdb", "t", lambda stage, done: None, lambda: False)
+        load_in_process([Source(source, "t")], tmp_path / "v.duckdb", lambda stage, done: None, lambda: False)
 
 
 def test_the_worker_does_not_inherit_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +98,7 @@ def test_the_worker_does_not_inherit_secrets(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(subprocess, "Popen", spy)
     source = tmp_path / "t.csv"
     source.write_text("id,c\n1,a\n")
-    load_in_process(source, tmp_path / "v.duckdb", "t", lambda stage, done: None, lambda: False)
+    load_in_process([Source(source, "t")], tmp_path / "v.duckdb", lambda stage, done: None, lambda: False)
     assert len(seen) == 1 and "PEEK_API_KEY" not in seen[0]
 
 
@@ -100,8 +108,7 @@ def test_the_worker_ends_with_its_parent(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
     worker = subprocess.Popen(
-        [sys.executable, "-m", "peek_core.corpus.worker", str(source), str(folder / "v.duckdb"), "--work",
-         str(folder / "work")],
+        [sys.executable, "-m", "peek_core.corpus.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -109,24 +116,10 @@ def test_the_worker_ends_with_its_parent(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert worker.stdout is not None and worker.stdin is not None
+    worker.stdin.write(job(source, folder / "v.duckdb", folder / "work"))
+    worker.stdin.flush()
     worker.stdout.readline()
     worker.stdin.close()
     assert worker.wait(timeout=10) == 1
     worker.stdout.close()
     assert list(folder.iterdir()) == []
-
-
-def test_by_hand(tmp_path: Path) -> None:
-    source = tmp_path / "t.csv"
-    source.write_text("id,c\n1,a\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "peek_core.corpus.worker", str(source), str(tmp_path / "v.duckdb")],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        cwd=ROOT,
-    )
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0 and lines[-1]["report"]["tables"][0]["name"] == "t"
-    assert all("stage" in line for line in lines[:-1])
