@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.parts import route, state
 from pages.parts.html import draw, esc, tag
-from pages.parts.loading import load_with_progress
+from pages.parts.loading import Order, load_with_progress
 from peek_core.corpus.load import Source
 from peek_core.samples import NAMES, sample
 from peek_core.values.dataset import Dataset
+
+TYPES = [
+    "csv",
+    "tsv",
+    "txt",
+    "tab",
+    "xlsx",
+    "xlsm",
+    "xls",
+    "xlsb",
+    "ods",
+    "json",
+    "jsonl",
+    "ndjson",
+    "parquet",
+    "gz",
+    "zip",
+]
 
 w = state.workspace()
 
@@ -24,28 +44,45 @@ def open_dataset(id: str, page: str = "ask") -> None:
 
 
 def bring() -> None:
-    """Upload, or a path on the server."""
+    """Uploads, or a path on the server."""
     draw('<div class="pk-cap">Bring a file</div>')
-    file = st.file_uploader("CSV, TSV or XLSX", type=["csv", "tsv", "txt", "xlsx"], key="upload")
+    files = st.file_uploader("CSV, Excel, JSON or Parquet", type=TYPES, accept_multiple_files=True, key="upload")
+    together = True
+    if len(files) > 1:
+        choices = (f"one dataset with {len(files)} tables", f"{len(files)} datasets")
+        together = st.radio("Make of them", choices, key="together", horizontal=True) == choices[0]
     path = st.text_input("or a path on this machine, for large files", key="path", placeholder="/data/export.csv")
-    title = st.text_input("Name of the dataset", key="title", placeholder="taken from the file")
-    if st.button("Load", type="primary", key="load", disabled=not (file or path.strip())):
-        if file is not None:
-            target = w.shelf.upload_path(Path(file.name).suffix)
-            target.write_bytes(file.getbuffer())
-            try:
-                made = load_with_progress(
-                    Source(target, Path(file.name).name), title.strip() or Path(file.name).stem, keep=True
-                )
-            finally:
-                shutil.rmtree(target.parent, ignore_errors=True)
+    title = ""
+    if len(files) < 2 or together:
+        title = st.text_input("Name of the dataset", key="title", placeholder="taken from the file").strip()
+    if st.button("Load", type="primary", key="load", disabled=not (files or path.strip())):
+        if files:
+            made = load_uploads(files, title, together)
         else:
             source = Path(path.strip()).expanduser()
-            made = load_with_progress(Source(source, source.name), title.strip() or source.stem, keep=False)
-        if made is not None:
-            state.choose(made.id)
-            route.go("load_report", dataset=made.id)
+            made = load_with_progress([Order([Source(source, source.name)], title or source.stem, keep=False)])
+        if made:
+            state.choose(made[0].id)
+        if len(made) == 1:
+            route.go("load_report", dataset=made[0].id)
         st.rerun()
+
+
+def load_uploads(files: Sequence[UploadedFile], title: str, together: bool) -> list[Dataset]:
+    """Copies uploads to the data directory for as long as they are read."""
+    sources: list[Source] = []
+    try:
+        for file in files:
+            target = w.shelf.upload_path(Path(file.name).suffix)
+            sources.append(Source(target, Path(file.name).name))
+            target.write_bytes(file.getbuffer())
+        first = Path(sources[0].label).stem
+        if together:
+            return load_with_progress([Order(sources, title or first, keep=True)])
+        return load_with_progress([Order([source], Path(source.label).stem, keep=True) for source in sources])
+    finally:
+        for source in sources:
+            shutil.rmtree(source.path.parent, ignore_errors=True)
 
 
 def samples() -> None:

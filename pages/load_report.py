@@ -1,12 +1,18 @@
-"""Load report: what was read, what was assumed, and the columns as the curated view shows them."""
+"""Load report: what was read, what was repaired and assumed, how to read it otherwise, and the columns in pictures."""
 
 from __future__ import annotations
 
+import io
+
+import pandas as pd
 import streamlit as st
 
-from pages.parts import route, state
+from pages.parts import profile_cards, reread, route, state
 from pages.parts.html import draw, esc, table, tag
-from peek_core.values.dataset import ColumnProfile, Doubt, LoadReport, TableProfile
+from peek_core.values.dataset import Doubt, LoadReport, TableReport
+from peek_core.values.trajectory import Table
+
+SHOWN_REJECTS = 8
 
 w = state.workspace()
 dataset = state.dataset_id()
@@ -25,6 +31,10 @@ def what_was_read(report: LoadReport) -> None:
             ("Encoding", t.encoding),
             ("Dialect", t.dialect),
         ]
+    facts += [
+        ("Key", f"{k.left_table}.{k.left_column} = {k.right_table}.{k.right_column}, {k.share:.0%} found")
+        for k in report.keys
+    ]
     body = "".join(f"<dt>{esc(k)}</dt><dd>{esc(v)}</dd>" for k, v in facts)
     draw(f'<div class="pk-cap">What was read</div><dl class="pk-key">{body}</dl>')
 
@@ -37,55 +47,58 @@ def accounts(report: LoadReport) -> None:
         f'<span class="op">=</span><span><b>{report.rows:,}</b> <span class="pk-muted">rows read</span></span>'
         f'<span class="op">+</span><span><b>{rejects:,}</b> <span class="pk-muted">rejected</span></span></div>'
     )
-    notes = [(tag("repair", "accent"), n) for t in report.tables for n in t.repairs]
-    notes += [(tag("assumed", "line"), n) for t in report.tables for n in t.assumptions]
-    notes += [(tag("doubt", "warn"), _doubt(d)) for d in report.doubts]
-    if notes:
-        draw(
-            '<div class="pk-cap" style="padding-top:10px">Repairs and assumptions</div>'
-            + table(["", "What"], [[kind, esc(text)] for kind, text in notes])
-        )
+    for t in report.tables:
+        rejected(t)
+
+
+def rejected(t: TableReport) -> None:
+    """The lines of one table that were kept apart, to see and to download."""
+    assert dataset is not None
+    held = w.rejects(dataset, t.name)
+    if not held.rows:
+        return
+    lines = [[f"{line:,}", esc(why), f'<span class="pk-mono">{esc(text[:90])}</span>'] for line, why, text in held.rows]
+    draw(table(["Line", f"Kept apart from {t.name} because it", "Text"], lines[:SHOWN_REJECTS], num=frozenset({0})))
+    more = len(held.rows) - SHOWN_REJECTS
+    st.download_button(
+        f"Download {held.row_count or len(held.rows):,} lines"
+        if more <= 0
+        else f"Download all {held.row_count:,} lines",
+        lambda: as_csv(held),
+        file_name=f"{t.name}-rejects.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        type="tertiary",
+        key=f"rejects-{t.name}",
+        on_click="ignore",
+    )
+
+
+def as_csv(held: Table) -> bytes:
+    out = io.StringIO()
+    frame = pd.DataFrame([list(row) for row in held.rows], columns=list(held.columns))
+    # A spreadsheet would run a text that begins like a formula.
+    frame["text"] = ["'" + text if text[:1] in "=+-@\t\r" else text for text in frame["text"].astype(str)]
+    frame.to_csv(out, index=False)
+    return out.getvalue().encode()
+
+
+def notes(report: LoadReport) -> None:
+    said = [(tag("doubt", "warn"), _doubt(d)) for d in report.doubts]
+    said += [(tag("repair", "accent"), n) for t in report.tables for n in t.repairs]
+    said += [(tag("assumed", "line"), n) for t in report.tables for n in t.assumptions]
+    draw(
+        f'<div class="pk-sec" style="padding-top:14px"><span>Doubts, repairs and assumptions</span><span>{len(said)}; “Read it '
+        "otherwise” below changes how</span></div>"
+    )
+    if said:
+        draw(table(["", "What"], [[kind, esc(text)] for kind, text in said]))
     else:
         draw('<div class="pk-note">Nothing had to be repaired or assumed.</div>')
 
 
 def _doubt(d: Doubt) -> str:
     return f"{d.where}: {d.what}; otherwise {d.alternative}"
-
-
-def columns(profile: TableProfile) -> None:
-    draw(
-        f'<div class="pk-sec" style="padding-top:14px"><span>Table {esc(profile.name)}, as the curated view shows it'
-        f"</span><span>{profile.rows:,} rows, {len(profile.columns)} columns</span></div>"
-    )
-    rows = [
-        [
-            f"<b>{esc(c.name)}</b>"
-            + (f'<div class="pk-small pk-muted">{esc(c.label)}</div>' if c.label != c.name else ""),
-            esc(c.type.lower()),
-            f"{c.nulls:,}",
-            "–" if c.distinct is None else f"{c.distinct:,}",
-            _range(c),
-            _values(c),
-        ]
-        for c in profile.columns[:200]
-    ]
-    draw(table(["Column", "Type", "Missing", "Distinct", "Range", "Values"], rows, num=frozenset({2, 3})))
-    if len(profile.columns) > 200:
-        draw(f'<div class="pk-note">the first 200 of {len(profile.columns):,} columns</div>')
-
-
-def _range(c: ColumnProfile) -> str:
-    if c.free_text:
-        return f"free text, {c.average_length or 0:.0f} characters on average"
-    return esc(f"{c.minimum} to {c.maximum}") if c.minimum is not None else "–"
-
-
-def _values(c: ColumnProfile) -> str:
-    if not c.top or c.free_text:
-        return "–"
-    listed = ", ".join(f"{esc(v.value)} <span class='pk-muted'>{v.count:,}</span>" for v in c.top)
-    return listed + ("" if c.complete else ' <span class="pk-muted">and others</span>')
 
 
 if dataset is None:
@@ -99,5 +112,7 @@ else:
         what_was_read(report)
         if st.button("Ask about it", type="primary", key="ask-it"):
             route.go("ask", dataset=dataset)
+    notes(report)
+    reread.controls(dataset, report)
     for t in w.profile(dataset).tables:
-        columns(t)
+        profile_cards.cards(t)

@@ -12,6 +12,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from peek_core import cli_text, settings
 from peek_core.comparison import Arms, Comparisons, played
 from peek_core.context_map.definitions import DefinitionState
 from peek_core.context_map.map import render
+from peek_core.corpus.load import Source
 from peek_core.errors import NotFound, PeekError, Refused
 from peek_core.samples import NAMES, sample
 from peek_core.values.canon import plain
-from peek_core.values.dataset import Dataset, LoadReport
+from peek_core.values.dataset import Dataset, LoadReport, ReadChoices, TableReport
 from peek_core.workspace import RunView, Workspace
 
 EXIT = {"answered": 0, "partly": 0, "no_answer": 3}
@@ -71,9 +73,15 @@ def _parser() -> argparse.ArgumentParser:
         made.set_defaults(do=do)
         return made
 
-    load = command("load", _load, "Read files, each into a new dataset; one line a file.")
+    load = command("load", _load, "Read files, each into a new dataset or all into one; one line a file.")
     load.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    load.add_argument("--dataset", metavar="NAME", help="name of the new dataset (one file)")
+    load.add_argument("--dataset", metavar="NAME", help="make all files tables of this dataset, new or there already")
+    load.add_argument(
+        "--sheet",
+        action="append",
+        metavar="NAME",
+        help="sheet of a workbook to read, may be repeated; '*' for all visible",
+    )
     command("datasets", _datasets, "List the datasets.")
     ask = command("ask", _ask, "Ask a question and print the answer.")
     ask.add_argument("dataset")
@@ -115,25 +123,45 @@ def _print(args: argparse.Namespace, data: Any, text: str) -> None:
 
 
 def _load(args: argparse.Namespace) -> int:
-    if args.dataset and len(args.files) > 1:
-        raise Refused("--dataset names one dataset, but several files were given", next="Load them one by one.")
-    worst = 0
+    choices = ReadChoices(sheets=tuple(args.sheet or ()))
+    # Files of one name in several folders are told apart by their paths.
+    names = [file.name for file in args.files]
+    labels = [file.name if names.count(file.name) == 1 else str(file) for file in args.files]
+    sources = [Source(file, label, choices) for file, label in zip(args.files, labels, strict=True)]
     with _open(args) as w:
-        for file in args.files:
-            try:
-                dataset = w.load(file, title=args.dataset, progress=_stage)
-            except Refused as failure:
-                print(f"{file.name}: {failure.sentence()}", file=sys.stderr)
-                _print(
-                    args,
-                    {"file": str(file), "error": failure.what, "where": failure.where, "next": failure.next},
-                    f"{file.name}: refused",
-                )
-                worst = 4
-                continue
-            report = w.report(dataset.id)
-            _print(args, load_data(dataset, report), cli_text.load_line(dataset, report))
-    return worst
+        if args.dataset:
+            return _load_together(args, w, sources)
+        return max(_load_together(args, w, [source]) for source in sources)
+
+
+def _load_together(args: argparse.Namespace, w: Workspace, sources: Sequence[Source]) -> int:
+    """Loads files into one dataset, new or there already, and prints a line for each; returns the exit code."""
+    held = None
+    if args.dataset and any(args.dataset in (d.id, d.title) for d in w.datasets()):
+        held = w.dataset(args.dataset)
+    before = len(w.report(held.id).tables) if held else 0
+    try:
+        dataset = w.load(*sources, title=args.dataset, into=held.id if held else None, progress=_stage)
+    except Refused as failure:
+        said = {"error": failure.what, "where": failure.where, "next": failure.next}
+        for source in sources:
+            print(f"{source.label}: {failure.sentence()}", file=sys.stderr)
+            _print(args, {"file": str(source.path), **said}, f"{source.label}: refused")
+        return 4
+    report = w.report(dataset.id)
+    for source in sources:
+        part = report_of(report, [t for t in report.tables[before:] if t.source == source.label])
+        _print(args, load_data(dataset, part), cli_text.load_line(dataset, part))
+    return 0
+
+
+def report_of(report: LoadReport, tables: Sequence[TableReport]) -> LoadReport:
+    """The part of a report that tells of some of its tables; where there are several, doubts name theirs."""
+    named = tuple(f"{t.name}: " for t in tables)
+    doubts = report.doubts
+    if len(tables) < len(report.tables):
+        doubts = tuple(d for d in doubts if d.where.startswith(named))
+    return replace(report, tables=tuple(tables), doubts=doubts)
 
 
 def load_data(dataset: Dataset, report: LoadReport) -> dict[str, Any]:

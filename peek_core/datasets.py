@@ -228,6 +228,16 @@ class Shelf:
         """A locked engine over the view; the caller closes it."""
         return DuckDBEngine(view.corpus, view.file, limits=self._settings.sql)
 
+    def rejects(self, version: DatasetVersion, table: str, limit: int) -> Table:
+        """(line, reason, text) of what was kept apart from a table of the version."""
+        with self.engine(self.view(version, ())) as engine:
+            held = engine.query("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'rejects'", limit=10_000)
+            if (table,) not in held.table.rows:
+                return Table(("line", "reason", "text"), (), 0)
+            return engine.query(
+                f'SELECT line, reason, text FROM raw.rejects."{table}" ORDER BY line', limit=limit
+            ).table
+
     def profile(self, version: DatasetVersion, view: View, engine: DuckDBEngine | None = None) -> Profile:
         """Profile of (version, view), computed once."""
         held = self._store.profile(version.dataset, version.number, view.hash)

@@ -40,7 +40,7 @@ from peek_core.values.canon import clean_text, content_hash
 from peek_core.values.dataset import Dataset, LoadReport, Profile, ReadChoices
 from peek_core.values.events import Event
 from peek_core.values.messages import PromptSection
-from peek_core.values.trajectory import Trajectory, Turn
+from peek_core.values.trajectory import Table, Trajectory, Turn
 
 MAIN = "peek"
 """The arm of ordinary questions; others belong to comparisons."""
@@ -174,6 +174,11 @@ class Workspace:
 
     def report(self, dataset: str) -> LoadReport:
         return self.shelf.version(self.store.dataset(dataset)).report
+
+    def rejects(self, dataset: str, table: str, limit: int = 10_000) -> Table:
+        """(line, reason, text) of what was kept apart from a table; no rows where nothing was."""
+        version = self.shelf.version(self.store.dataset(dataset))
+        return self.shelf.rejects(version, table, limit)
 
     def profile(self, dataset: str, arm: str = MAIN) -> Profile:
         """Of the curated view as it stands."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from peek_core.cli import main
+from tests.corpus.workbooks import book
 
 ASK_FIELDS = {
     "run",
@@ -111,6 +112,55 @@ def test_each_file_is_a_new_dataset_and_a_bad_one_does_not_stop_the_rest(
     first, second, third = peek("load", str(tickets), str(bad), str(tickets), code=4)
     assert first["dataset"] != third["dataset"]
     assert second["error"]
+
+
+def test_all_files_become_tables_of_the_named_dataset_and_later_ones_are_added(peek: Peek, tmp_path: Path) -> None:
+    (tmp_path / "orders.csv").write_text("order_no,customer_id\n" + "".join(f"o{n},{n % 9 + 1}\n" for n in range(40)))
+    (tmp_path / "customers.json").write_text("".join(f'{{"id": {n}, "name": "n{n}"}}\n' for n in range(1, 10)) + "{\n")
+    (tmp_path / "no header.json").write_text("[[1, 2], [3, 4]]")
+    first, second = peek("load", str(tmp_path / "orders.csv"), str(tmp_path / "customers.json"), "--dataset", "Shop")
+    assert first["dataset"] == second["dataset"] and (first["version"], second["version"]) == (1, 1)
+    assert [t["name"] for t in first["tables"]] == ["orders"] and [t["name"] for t in second["tables"]] == ["customers"]
+    assert (second["tables"][0]["rows"], second["tables"][0]["rejects"]) == (9, 1)
+    assert set(second["tables"][0]) == {
+        "name", "rows", "rejects", "columns", "encoding", "dialect", "header_rows", "repairs", "assumptions",
+    }  # fmt: skip
+    assert second["tables"][0]["columns"][0] == {
+        "name": "id",
+        "label": "id",
+        "type": "BIGINT",
+        "nulls": 0,
+        "distinct": 9,
+    }
+    (third,) = peek("load", str(tmp_path / "no header.json"), "--dataset", first["dataset"])
+    assert (third["dataset"], third["version"]) == (first["dataset"], 2)
+    assert [(t["name"], t["rows"]) for t in third["tables"]] == [("no_header", 2)]
+    assert [d["where"] for d in third["doubts"]] == ["no_header: the first list"]
+    assert first["doubts"] == second["doubts"] == []
+    (counted,) = peek("sql", "Shop", "SELECT count(*) AS n FROM orders JOIN customers ON customer_id = id, no_header")
+    assert counted["rows"] == [[80]]
+    ((listed,),) = peek("datasets")
+    assert (listed["title"], listed["rows"]) == ("Shop", 51)
+
+
+def test_one_bad_file_leaves_a_dataset_as_it_was(peek: Peek, tickets: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("[1,")
+    peek("load", str(tickets), "--dataset", "Dump")
+    both = peek("load", str(tickets), str(tmp_path / "bad.json"), "--dataset", "Dump", code=4)
+    assert [line["where"].split(",")[0] for line in both] == ["bad.json", "bad.json"]
+    assert [(d["title"], d["version"], d["rows"]) for d in peek("datasets")[0]] == [("Dump", 1, 100)]
+
+
+def test_sheets_are_picked_by_name(peek: Peek, tmp_path: Path) -> None:
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(book(("One", [["a"], [1], [2]]), ("Two", [["b"], [3]]), ("Off", [["c"], [4]]), hidden=("Off",)))
+    assert [t["name"] for t in peek("load", str(path))[0]["tables"]] == ["plan"]
+    assert [t["name"] for t in peek("load", str(path), "--sheet", "Two", "--sheet", "Off")[0]["tables"]] == [
+        "two",
+        "off",
+    ]
+    assert [t["name"] for t in peek("load", str(path), "--sheet", "*")[0]["tables"]] == ["one", "two"]
+    assert "no sheet “Three”" in peek("load", str(path), "--sheet", "Three", code=4)[0]["error"]
 
 
 def test_exit_codes(peek: Peek, tickets: Path) -> None:

@@ -1,4 +1,4 @@
-"""Loading a file with progress in sight and a way to stop.
+"""Loading files with progress in sight and a way to stop.
 
 Owns: the load job of a session. Refuses to know: how files are read.
 """
@@ -7,31 +7,47 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import streamlit as st
 
 from pages.parts import state
+from pages.parts.html import words
+from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source
 from peek_core.errors import PeekError
 from peek_core.values.dataset import Dataset
-from peek_core.workspace import Workspace
+
+T = TypeVar("T")
 
 
-class LoadJob:
-    """One load on its own thread; `stage` and `done` are what the page shows."""
+@dataclass(frozen=True)
+class Order:
+    """Files that become one dataset. `keep`: whether their originals are stored."""
 
-    def __init__(self, source: Source, title: str, keep: bool) -> None:
-        self.stage, self.done = "starting", None
-        self.made: Dataset | None = None
+    sources: Sequence[Source]
+    title: str
+    keep: bool
+
+
+class Job(Generic[T]):
+    """Work on a thread of its own; `stage` and `done` are what the page shows."""
+
+    def __init__(self, work: Callable[[Progress, Callable[[], bool]], T]) -> None:
+        self.stage: str = "starting"
+        self.done: float | None = None
+        self.made: T | None = None
         self.failure: PeekError | None = None
         self.stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, args=(state.workspace(), source, title, keep), daemon=True)
+        self._thread = threading.Thread(target=self._work, args=(work,), daemon=True)
         self._thread.start()
 
-    def _work(self, w: Workspace, source: Source, title: str, keep: bool) -> None:
+    def _work(self, work: Callable[[Progress, Callable[[], bool]], T]) -> None:
         try:
-            self.made = w.load(source, title=title, keep=keep, progress=self._tell, cancelled=self.stop.is_set)
+            self.made = work(self._tell, self.stop.is_set)
         except PeekError as failure:
             self.failure = failure
 
@@ -43,13 +59,13 @@ class LoadJob:
         return self._thread.is_alive()
 
 
-def load_with_progress(source: Source, title: str, keep: bool) -> Dataset | None:
-    """Load and show progress; None when it failed (the sentence shows at the next run) or was stopped.
+def with_progress(title: str, work: Callable[[Progress, Callable[[], bool]], T]) -> T | None:
+    """Do the work and show how far it is; None when it failed (the sentence shows at the next run) or was stopped.
 
-    Clicking Stop reruns the page, which ends this script; the `finally` then stops the worker.
+    Clicking Stop reruns the page, which ends this script; the `finally` then stops the work.
     """
-    job = LoadJob(source, title, keep)
-    bar = st.progress(0.0, text=f"Reading {Path(title).name[:60]}")
+    job = Job(work)
+    bar = st.progress(0.0, text=words(title))
     st.button("Stop", key="stop-load", icon=":material/stop_circle:")
     try:
         while job.running:
@@ -60,3 +76,28 @@ def load_with_progress(source: Source, title: str, keep: bool) -> Dataset | None
     if job.failure is not None:
         st.session_state["_error"] = job.failure.sentence()
     return job.made
+
+
+def load_with_progress(orders: Sequence[Order]) -> list[Dataset]:
+    """Load one order after the other; what failed is missing, as is all after a stop."""
+    w = state.workspace()
+    failures: list[str] = []
+
+    def work(tell: Progress, stopped: Callable[[], bool]) -> list[Dataset]:
+        made = []
+        for order in orders:
+            if stopped():
+                break
+            try:
+                made.append(
+                    w.load(*order.sources, title=order.title, keep=order.keep, progress=tell, cancelled=stopped)
+                )
+            except PeekError as failure:
+                failures.append(failure.sentence())
+        return made
+
+    names = ", ".join(Path(order.title).name for order in orders)
+    made = with_progress(f"Reading {names[:60]}", work)
+    if failures:
+        st.session_state["_error"] = " ".join(failures)
+    return made or []

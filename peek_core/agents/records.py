@@ -48,7 +48,7 @@ def profile_record(profile: Profile, sharing: Sharing) -> SourceRecord:
     for table in profile.tables:
         lines.append(f"table {table.name}: {table.rows:,} rows")
         lines += [_column_line(c, open_values) for c in table.columns]
-    shown = profile if open_values else _without_values(profile)
+    shown = _bare(profile) if open_values else _without_values(profile)
     return SourceRecord(
         name="profile",
         kind=Kind.PROFILE,
@@ -61,10 +61,15 @@ def profile_record(profile: Profile, sharing: Sharing) -> SourceRecord:
     )
 
 
+def _bare(profile: Profile) -> Profile:
+    """Without what is only drawn for people."""
+    return Profile(tuple(replace(t, columns=tuple(replace(c, bins=()) for c in t.columns)) for t in profile.tables))
+
+
 def _without_values(profile: Profile) -> Profile:
     return Profile(
         tuple(
-            replace(t, columns=tuple(replace(c, minimum=None, maximum=None, top=()) for c in t.columns))
+            replace(t, columns=tuple(replace(c, minimum=None, maximum=None, top=(), bins=()) for c in t.columns))
             for t in profile.tables
         )
     )
@@ -76,8 +81,16 @@ def _column_line(c: ColumnProfile, open_values: bool) -> str:
         parts.append(f"(header {c.label!r})")
     if c.nulls:
         parts.append(f"{c.nulls:,} missing")
-    if c.distinct is not None:
+    if c.unique:
+        parts.append("unique, never missing")
+    elif c.distinct is not None:
         parts.append(f"{c.distinct:,} distinct")
+    if c.empty_periods:
+        parts.append(f"{c.empty_periods:,} of {c.periods:,} {c.period}s without a row")
+    if len(c.languages) > 1:
+        parts.append("languages (guess): " + ", ".join(f"{name} {share:.0%}" for name, share in c.languages[:4]))
+    if c.personal:
+        parts.append(f"looks like {c.personal}")
     if c.free_text:
         parts.append(f"free text, {c.average_length or 0:.0f} characters on average")
     elif open_values:

@@ -1,7 +1,7 @@
 """From bytes to UTF-8 text, over the whole file and strictly.
 
-Owns: what kind of file this is (by its first bytes), its encoding, NUL bytes and line ends; the transcoded copy where
-one is needed. Refuses to know: fields, quotes and columns.
+Owns: the encoding of a text file, NUL bytes and line ends; the transcoded copy where one is needed. Refuses to know:
+what kind of text it is, fields, quotes and columns.
 
 Nothing is ever decoded with replacement: a file is read as one encoding from the first byte to the last, or refused
 with the line of the byte that does not fit.
@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import json
 import os
 import re
-import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from charset_normalizer import from_bytes
 
@@ -33,28 +30,6 @@ _STEP = 1 << 24
 # A pass over bytes that keeps nothing is twice as fast when its blocks fit the processor's cache.
 SMALL = 1 << 16
 
-Kind = Literal["text", "workbook"]
-
-# First bytes -> what the file is. None of these is a table this app reads.
-_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"%PDF-", "a PDF document"),
-    (b"\x89PNG\r\n\x1a\n", "a PNG picture"),
-    (b"\xff\xd8\xff", "a JPEG picture"),
-    (b"GIF87a", "a GIF picture"),
-    (b"GIF89a", "a GIF picture"),
-    (b"\x7fELF", "a program"),
-    (b"\xca\xfe\xba\xbe", "a program"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ\x00", "an xz archive"),
-    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file (such as .xls)"),
-    (b"PAR1", "a Parquet file"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-    (b"{\\rtf", "an RTF document"),
-)
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -62,6 +37,13 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_CONTROLS = re.compile(rb"\xc2[\x80-\x9f]")
+_ONCE_SIGNS = re.compile(rb"[A-Za-z0-9 ]\xc2[\x91-\x97]|\xc2[\x91-\x97](?=[A-Za-z0-9 ])")
+_LEAST_SIGNS = 4
+_FROM_CONTROLS = {n: bytes([n]).decode("cp1252") for n in range(0x91, 0x98)}
+_BROKEN_SHARE = 20
+"""So many whole characters beyond ASCII must stand against one broken one for a file to be UTF-8 all the same."""
+_MENDED = "utf-8 with broken characters"
 _WORDS = {"utf-8-sig": "UTF-8 with byte order mark", "utf-8": "UTF-8", "cp1252": "Windows-1252"}
 
 
@@ -86,57 +68,6 @@ def encoding_words(encoding: str) -> str:
     return _WORDS.get(encoding, encoding.upper().replace("_", "-"))
 
 
-def kind_of(source: Path) -> Kind:
-    """Whether `source` is text or an Excel workbook. Raises `UnreadableFile` for everything else."""
-    try:
-        status = source.stat()
-    except FileNotFoundError:
-        raise UnreadableFile(f"There is no file {source.name}", next="Check the path.") from None
-    except OSError as error:
-        with spoken("looking at the file"):
-            raise error
-    if stat.S_ISDIR(status.st_mode):
-        raise UnreadableFile(f"{source.name} is a folder, not a file", next="Choose one file inside it.")
-    if not stat.S_ISREG(status.st_mode):
-        raise UnreadableFile(f"{source.name} is not an ordinary file", next="Save the data as a CSV file first.")
-    if status.st_size == 0:
-        raise UnreadableFile(f"{source.name} is empty (0 bytes)", next="Export the data again.")
-    with spoken("opening the file"), source.open("rb") as file:
-        head = file.read(_SNIFF)
-    for magic, what in _MAGIC:
-        if head.startswith(magic):
-            raise UnreadableFile(
-                f"{source.name} is {what}, not a table", next="Export the table as CSV or XLSX and load that."
-            )
-    if head[:2] == b"MZ" and b"\x00" in head:
-        raise UnreadableFile(f"{source.name} is a program, not a table", next="Load a CSV or XLSX file.")
-    if head.startswith(b"RIFF") and head[8:12] in (b"WEBP", b"WAVE", b"AVI "):
-        raise UnreadableFile(f"{source.name} is a picture, sound or film, not a table", next="Load a CSV or XLSX file.")
-    if head[8:12] == b"DUCK":
-        raise UnreadableFile(f"{source.name} is a DuckDB database", next="Export the table as CSV and load that.")
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return "workbook"
-    _refuse_markup(source, head)
-    return "text"
-
-
-def _refuse_markup(source: Path, head: bytes) -> None:
-    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    low = start[:200].lower()
-    if low.startswith((b"<!doctype html", b"<html", b"<?xml")):
-        raise UnreadableFile(
-            f"{source.name} is a web page or XML document, not a table", next="Export the table as CSV or XLSX."
-        )
-    if start[:1] in (b"{", b"["):
-        lines = start.splitlines()
-        try:
-            whole = isinstance(json.loads(lines[0]), dict | list) or source.suffix.lower() in (".json", ".jsonl")
-        except ValueError:
-            whole = len(lines[0]) <= 2 or source.suffix.lower() in (".json", ".jsonl", ".ndjson")
-        if whole:
-            raise UnreadableFile(f"{source.name} is JSON, not a table", next="Save the records as CSV and load that.")
-
-
 def blocks(path: Path, size: int = BLOCK, *, start: int = 0) -> Iterator[bytes]:
     """The file from byte `start` in blocks of `size` bytes (1 MB)."""
     with path.open("rb", buffering=0) as file:
@@ -155,6 +86,10 @@ class _Survey:
     bad_at: int | None = None
     """Offset of the first byte that is not UTF-8."""
     bad_byte: int = 0
+    controls: int = 0
+    """Control characters U+0080 to U+009F."""
+    once_signs: int = 0
+    """Those of them that were once quotes and dashes of Windows-1252: U+0091 to U+0097, beside a letter or a blank."""
     crlf: int = 0
     lf: int = 0
     cr: int = 0
@@ -176,6 +111,10 @@ def _survey(source: Path, progress: Callable[[float], None]) -> _Survey:
             except UnicodeDecodeError as error:
                 found.bad_at = found.size - pending + error.start
                 found.bad_byte = error.object[error.start]
+        if b"\xc2" in block or last == b"\xc2":
+            here = len(_CONTROLS.findall(block)) + (last == b"\xc2" and b"\x80" <= block[:1] <= b"\x9f")
+            found.controls += here
+            found.once_signs += len(_ONCE_SIGNS.findall(block)) if here else 0
         if b"\x00" in block:
             found.nuls += block.count(b"\x00")
         # Most files have no CR at all, so its counts are taken only where there is one.
@@ -254,6 +193,8 @@ def _guess_single_byte(source: Path, survey: _Survey) -> tuple[str, tuple[Doubt,
     escaped = sample.decode("utf-8", "surrogateescape")
     broken = sum("\udc80" <= c <= "\udcff" for c in escaped)
     whole = sum(c > "\x7f" for c in escaped) - broken
+    if whole >= broken * _BROKEN_SHARE:
+        return _MENDED, ()
     if whole >= broken:
         raise UnreadableFile(
             f"The file is UTF-8 apart from single bytes such as 0x{survey.bad_byte:02X}",
@@ -264,7 +205,9 @@ def _guess_single_byte(source: Path, survey: _Survey) -> tuple[str, tuple[Doubt,
     long_runs = sum(length >= 3 for length in runs) / max(1, len(runs))
     # Western text has its accents and dashes one or two at a time; other scripts have them in long runs.
     if long_runs <= 0.05 and _decodes(source, "cp1252"):
-        return "cp1252", ()
+        said = f"It has only {sum(runs)} byte{'s' * (sum(runs) > 1)} beyond ASCII, read as Windows-1252"
+        few = (Doubt("the whole file", said, "another encoding, if that sign looks wrong"),) if sum(runs) < 3 else ()
+        return "cp1252", few
     for match in from_bytes(sample):
         if match.encoding not in ("ascii", "utf_8") and _decodes(source, match.encoding):
             name = encoding_words(match.encoding)
@@ -303,9 +246,17 @@ def _newline(survey: _Survey, source: Path) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _transcode(source: Path, target: Path, encoding: str, *, uniform: bool) -> tuple[int, set[str]]:
-    """Writes `source` as UTF-8 without NULs; `uniform` makes all line ends LF. Returns NULs dropped and line ends."""
-    decoder = codecs.getincrementaldecoder(encoding)("strict")
+def _transcode(
+    source: Path, target: Path, encoding: str, *, uniform: bool, signs: bool = False
+) -> tuple[int, set[str]]:
+    """Writes `source` as UTF-8 without NULs; `uniform` makes all line ends LF,
+    `signs` makes control characters the quotes and dashes they once were. Returns NULs dropped and line ends."""
+    # Broken characters stay in sight as \\x80: nothing is lost, and nothing is guessed.
+    decoder = (
+        codecs.getincrementaldecoder("utf-8")(_MENDED)
+        if encoding == _MENDED
+        else codecs.getincrementaldecoder(encoding)("strict")
+    )
     dropped, ends, held, line = 0, set(), "", 1
     size = source.stat().st_size
     done = 0
@@ -324,6 +275,8 @@ def _transcode(source: Path, target: Path, encoding: str, *, uniform: bool) -> t
             text = text[:-1] if held else text
             dropped += text.count("\x00")
             text = text.replace("\x00", "")
+            if signs:
+                text = text.translate(_FROM_CONTROLS)
             if done <= BLOCK:
                 text = text.removeprefix("\ufeff")
             rest = text.replace("\r\n", "")
@@ -332,6 +285,14 @@ def _transcode(source: Path, target: Path, encoding: str, *, uniform: bool) -> t
             line += text.count("\n")
             out.write(text.replace("\r\n", "\n").replace("\r", "\n") if uniform else text)
     return dropped, ends
+
+
+def _visible(error: UnicodeError, seen: list[str]) -> tuple[str, int]:
+    """What stands in the text for bytes that are no character."""
+    assert isinstance(error, UnicodeDecodeError)
+    shown = "".join(f"\\x{byte:02x}" for byte in error.object[error.start : error.end])
+    seen.append(shown)
+    return shown, error.end
 
 
 def _with_end(source: Path) -> Iterator[bytes]:
@@ -353,7 +314,8 @@ def read_text(source: Path, work: Path, progress: Callable[[float], None], encod
         doubts: tuple[Doubt, ...] = ()
         if encoding is not None and not _decodes(source, encoding):
             raise UnreadableFile(
-                f"Not every byte of the file fits the encoding {encoding_words(encoding)}", next="Choose another encoding."
+                f"Not every byte of the file fits the encoding {encoding_words(encoding)}",
+                next="Choose another encoding.",
             )
         if encoding is None:
             encoding = next((name for bom, name in _BOMS if head.startswith(bom)), None)
@@ -377,7 +339,9 @@ def read_text(source: Path, work: Path, progress: Callable[[float], None], encod
                 encoding, doubts = _guess_single_byte(source, survey)
         assert encoding is not None
         repairs: list[str] = []
-        if encoding in ("utf-8", "utf-8-sig") and not survey.nuls:
+        # Quotes and dashes of Windows-1252 that were once taken for Latin-1 and written as UTF-8; never a lone control.
+        misread = encoding.startswith("utf-8") and _LEAST_SIGNS <= survey.controls == survey.once_signs
+        if encoding in ("utf-8", "utf-8-sig") and not survey.nuls and not misread:
             newline = _newline(survey, source)
             if newline is not None:
                 return Text(source, encoding, newline, survey.size, survey.sha256, (), doubts)
@@ -385,7 +349,10 @@ def read_text(source: Path, work: Path, progress: Callable[[float], None], encod
         else:
             uniform = False
         copy = work / "text.csv"
-        dropped, ends = _transcode(source, copy, encoding, uniform=uniform)
+        mended: list[str] = []
+        if encoding == _MENDED:
+            codecs.register_error(_MENDED, lambda error: _visible(error, mended))
+        dropped, ends = _transcode(source, copy, encoding, uniform=uniform, signs=misread)
         newline = "\n"
         if not uniform and ends:
             newline_or_none = _newline(_ends_survey(ends), copy)
@@ -398,6 +365,14 @@ def read_text(source: Path, work: Path, progress: Callable[[float], None], encod
                 newline = newline_or_none
         if uniform:
             repairs.append("Line ends were mixed (LF, CRLF, CR); all were read as one line end.")
+        if mended:
+            shown = f"{len(mended):,} broken character{'s were' if len(mended) > 1 else ' was'} kept as written, e.g. {mended[0]}"
+            repairs.append(f"{shown}; the first one stands in {_line_of(source, survey.bad_at)}.")
+            encoding = "utf-8"
+        if misread:
+            repairs.append(
+                f"{survey.controls:,} control characters were read as the Windows-1252 signs they once were, such as ’ and –."
+            )
         if dropped:
             repairs.append(f"{dropped:,} NUL {'byte was' if dropped == 1 else 'bytes were'} removed.")
         return Text(copy, encoding, newline, survey.size, survey.sha256, tuple(repairs), doubts)

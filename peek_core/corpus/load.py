@@ -13,21 +13,29 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import duckdb
 
-from peek_core.corpus import decode, names
+from peek_core.corpus import archives, decode, kinds, names
 from peek_core.corpus.csv_reader import load_csv
 from peek_core.corpus.desk import Desk, Loaded, Progress
+from peek_core.corpus.json_reader import load_json
+from peek_core.corpus.keys import suggest_keys
+from peek_core.corpus.kinds import Kind
+from peek_core.corpus.parquet_reader import load_parquet
 from peek_core.corpus.refusals import spoken
-from peek_core.corpus.xlsx_reader import load_xlsx
+from peek_core.corpus.wording import some
+from peek_core.corpus.xlsx_reader import load_workbook
 from peek_core.errors import UnreadableFile
-from peek_core.values.dataset import LoadReport, ReadChoices, SourceFile
+from peek_core.values.dataset import Doubt, LoadReport, ReadChoices, SourceFile
 
-_SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".xlsx", ".xlsm")
+_SUFFIXES = (
+    *(".csv", ".tsv", ".tab", ".txt", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+    *(".json", ".jsonl", ".ndjson", ".parquet", ".zip"),
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,8 @@ def work_folder(target: Path) -> Path:
 
 def table_name(label: str) -> str:
     """The SQL name of the table for what a person calls the file."""
-    stem = label[: -len(Path(label).suffix)] if label.lower().endswith(_SUFFIXES) else label
+    stem = label[: -len(".gz")] if label.lower().endswith(".gz") else label
+    stem = stem[: -len(Path(stem).suffix)] if stem.lower().endswith(_SUFFIXES) else stem
     return names.unique((stem,), fallback="table")[0]
 
 
@@ -67,10 +76,10 @@ def load_files(
 ) -> LoadReport:
     """Reads files into a new DuckDB file at `target` and says how each was read; the report tells only of them.
 
-    Every file becomes one table named after its label, a workbook one per chosen sheet. With `base`, the tables of
-    that DuckDB file stand in the new one too. It is built in `work` (made here, by default beside the target) and
-    renamed into place when complete, so that `target` is either the old file or the whole new one. Whatever happens,
-    `work` is removed.
+    A file becomes one table named after its label; a workbook one per chosen sheet, an archive those of its files.
+    With `base`, the tables of that DuckDB file stand in the new one too. It is built in `work` (made here, by default
+    beside the target) and renamed into place when complete, so that `target` is either the old file or the whole new
+    one. Whatever happens, `work` is removed.
 
     Raises `UnreadableFile` where a file cannot be read faithfully and `Refused` for trouble with disk, memory or
     permission; both say what happened, where, and what to do.
@@ -79,7 +88,7 @@ def load_files(
     place = work_folder(target) if work is None else work
     try:
         for source in sources:
-            decode.kind_of(source.path)
+            kinds.kind_of(source.path, source.label)
         with spoken("preparing the data directory"):
             place.mkdir(parents=True)
         built = place / "corpus.duckdb"
@@ -89,11 +98,14 @@ def load_files(
         loaded: list[Loaded] = []
         files: list[SourceFile] = []
         with _database(built, place) as con, _watched(con, progress) as tell:
-            taken = [str(row[0]) for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
+            taken = _tables(con)
             for n, source in enumerate(sources):
-                tables, file = _read(con, source, place / f"source-{n}", taken, tell)
+                with _naming(source.label) if len(sources) > 1 else nullcontext():
+                    tables, file = _read(con, source, place / f"source-{n}", taken, tell)
                 loaded += tables
                 files.append(file)
+            with spoken("comparing the tables"):
+                keys = suggest_keys(con, _tables(con))
             with spoken("writing the rows"):
                 tell("writing", None)
                 con.execute("CHECKPOINT")
@@ -101,12 +113,36 @@ def load_files(
             _publish(built, target)
     finally:
         shutil.rmtree(place, ignore_errors=True)
+    several = base is not None or len(loaded) > 1
     return LoadReport(
         sources=tuple(files),
         tables=tuple(one.report for one in loaded),
-        doubts=tuple(doubt for one in loaded for doubt in one.doubts),
+        doubts=tuple(_placed(doubt, one.report.name, several) for one in loaded for doubt in one.doubts),
         seconds=round(time.perf_counter() - started, 3),
+        keys=keys,
     )
+
+
+def _tables(con: duckdb.DuckDBPyConnection) -> list[str]:
+    found = con.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' ORDER BY table_oid"
+    ).fetchall()
+    return [str(row[0]) for row in found]
+
+
+def _placed(doubt: Doubt, table: str, several: bool) -> Doubt:
+    """A doubt names its table where there are several: `orders: line 1`."""
+    return replace(doubt, where=f"{table}: {doubt.where}") if several else doubt
+
+
+@contextmanager
+def _naming(label: str) -> Iterator[None]:
+    """Refusals name the file, for loads of several."""
+    try:
+        yield
+    except UnreadableFile as refused:
+        where = f"{label}, {refused.where}" if refused.where else label
+        raise UnreadableFile(refused.what, where=where, next=refused.next) from refused
 
 
 def _read(
@@ -136,14 +172,42 @@ def _read(
 
 def _by_kind(desk: Desk, path: Path) -> tuple[tuple[Loaded, ...], str, int]:
     """The tables of a file, its hash and its size."""
-    if decode.kind_of(path) == "text":
+    kind = kinds.kind_of(path, desk.label)
+    if kind in ("text", "json"):
         text = decode.read_text(
             path, desk.work, lambda done: desk.tell("reading the file", done), desk.choices.encoding
         )
-        return (load_csv(desk, text),), text.sha256, text.size
+        return (load_json if kind == "json" else load_csv)(desk, text), text.sha256, text.size
     with spoken("reading the file"):
         sha256, size = _hash(path)
-    return load_xlsx(desk, path), sha256, size
+    if kind in ("zip", "gzip"):
+        return _from_archive(desk, path, kind), sha256, size
+    return (load_parquet if kind == "parquet" else load_workbook)(desk, path), sha256, size
+
+
+def _from_archive(desk: Desk, path: Path, kind: Kind) -> tuple[Loaded, ...]:
+    """The tables of all files in an archive; each says which file it was, but its source is the archive."""
+    with spoken("unpacking the archive"):
+        desk.tell("unpacking", None)
+        unpacked = archives.unpack(path, desk.work, kind, desk.label)
+    made: list[Loaded] = []
+    for n, member in enumerate(unpacked.members):
+        with spoken("unpacking the archive"):
+            work = desk.work / f"in-{n}"
+            work.mkdir()
+        with _naming(member.label):
+            loaded, _, _ = _by_kind(replace(desk, work=work, label=member.label), member.path)
+        with spoken("unpacking the archive"):
+            member.path.unlink()
+        for one in loaded:
+            dialect = f"“{member.label}” in the archive; {one.report.dialect}"
+            report = replace(one.report, dialect=dialect, source=desk.label)
+            made.append(replace(one, report=report))
+    if unpacked.left_out:
+        said = f"Files in the archive that hold no table were left out: {some(unpacked.left_out)}."
+        first = made[0]
+        made[0] = replace(first, report=replace(first.report, assumptions=(*first.report.assumptions, said)))
+    return tuple(made)
 
 
 @contextmanager

@@ -7,10 +7,12 @@ runs SQL, so that the curated view is profiled in the same way as the raw tables
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
+from peek_core.corpus import guesses
 from peek_core.corpus.names import quoted
-from peek_core.values.dataset import ColumnProfile, Profile, TableProfile, TopValue
+from peek_core.values.dataset import Bin, ColumnProfile, Profile, TableProfile, TopValue
 
 CUT = 60
 """Characters that are kept of any value."""
@@ -23,6 +25,13 @@ EXACT_DISTINCT = 100_000
 """In longer tables they are counted exactly only where the estimate is at most this."""
 
 Query = Callable[[str], Sequence[tuple[object, ...]]]
+
+BINS = 16
+"""Bars of a histogram."""
+SAMPLE = 300
+"""Values of a text column that are looked at for guesses."""
+LONGEST_DAYS = 120
+"""Up to so many days gaps are counted in days, beyond that in months."""
 
 _BATCH = 100
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
@@ -73,7 +82,22 @@ def _table(query: Query, table: str, labels: Mapping[str, str]) -> TableProfile:
     for start in range(0, len(described), _BATCH):
         facts = _facts(query, relation, described[start : start + _BATCH], rows)
         tops = _tops(query, relation, facts)
-        columns += [_column(fact, rows, tops.get(n), labels) for n, fact in enumerate(facts)]
+        bins = _histograms(query, relation, facts)
+        gaps = _gaps(query, relation, facts)
+        for n, fact in enumerate(facts):
+            texts = _sample(query, relation, fact, rows)
+            period, periods, empty = gaps.get(n, ("", None, None))
+            columns.append(
+                replace(
+                    _column(fact, rows, tops.get(n), labels),
+                    bins=bins.get(n, ()),
+                    languages=guesses.languages(texts) if fact.free_text else (),
+                    personal=guesses.personal(fact.name, texts),
+                    period=period,
+                    periods=periods,
+                    empty_periods=empty,
+                )
+            )
     return TableProfile(table.split(".")[-1], rows, tuple(columns))
 
 
@@ -91,6 +115,7 @@ def _column(fact: _Facts, rows: int, top: tuple[TopValue, ...] | None, labels: M
         complete=complete,
         average_length=fact.average_length,
         free_text=fact.free_text,
+        unique=fact.type != "DOUBLE" and rows > 1 and fact.filled == rows and fact.distinct == rows,
     )
 
 
@@ -166,6 +191,78 @@ def _tops(query: Query, relation: str, facts: Sequence[_Facts]) -> dict[int, tup
     for number, value, count in query(" UNION ALL ".join(parts) + " ORDER BY n, k DESC, v"):
         found.setdefault(_int(number), []).append(TopValue(str(value), _int(count)))
     return {n: tuple(values) for n, values in found.items()}
+
+
+def _kind(fact: _Facts) -> str:
+    base = fact.type.split("(")[0].split(" ")[0]
+    return "number" if base in _NUMBERS else "time" if base in ("DATE", "TIMESTAMP") else ""
+
+
+def _histograms(query: Query, relation: str, facts: Sequence[_Facts]) -> dict[int, tuple[Bin, ...]]:
+    """Numbers and dates with more values than are listed, in BINS bars of one width."""
+    parts = []
+    for n, fact in enumerate(facts):
+        if _kind(fact) and (fact.distinct is None or fact.distinct > COMPLETE):
+            c = quoted(fact.name)
+            value = c if _kind(fact) == "number" else f"epoch({c}::TIMESTAMP)"
+            parts.append(
+                f"(WITH v AS (SELECT {value}::DOUBLE AS x FROM {relation} WHERE {c} IS NOT NULL), "
+                f"r AS (SELECT min(x) AS low, max(x) AS high FROM v WHERE isfinite(x)) "
+                f"SELECT {n} AS n, least({BINS - 1}, floor((x - low) * {BINS} / (high - low)))::BIGINT AS b, count(*) AS k, "
+                f"any_value(low) AS low, any_value(high) AS high FROM v, r WHERE isfinite(x) AND high > low GROUP BY b)"
+            )
+    found: dict[int, dict[int, int]] = {}
+    ranges: dict[int, tuple[float, float]] = {}
+    if parts:
+        for number, at, count, low, high in query(" UNION ALL ".join(parts) + " ORDER BY n, b"):
+            found.setdefault(_int(number), {})[_int(at)] = _int(count)
+            ranges[_int(number)] = (float(str(low)), float(str(high)))
+    return {n: _bars(facts[n], counts, *ranges[n]) for n, counts in found.items()}
+
+
+def _bars(fact: _Facts, counts: Mapping[int, int], low: float, high: float) -> tuple[Bin, ...]:
+    def shown(at: int) -> str:
+        value = low + (high - low) * at / BINS
+        if _kind(fact) == "time":
+            return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%d")
+        return f"{value:.4g}"
+
+    return tuple(Bin(shown(at), shown(at + 1), counts.get(at, 0)) for at in range(BINS))
+
+
+def _gaps(query: Query, relation: str, facts: Sequence[_Facts]) -> dict[int, tuple[str, int, int]]:
+    """For date columns: the period, how many there are between first and last date, and how many have no row."""
+    times = [(n, fact) for n, fact in enumerate(facts) if _kind(fact) == "time" and fact.filled]
+    if not times:
+        return {}
+    parts = []
+    for _, fact in times:
+        day = f"{quoted(fact.name)}::DATE"
+        for period in ("day", "month"):
+            parts += [
+                f"date_diff('{period}', min({day}), max({day})) + 1",
+                f"count(DISTINCT date_trunc('{period}', {day}))",
+            ]
+    row = query(f"SELECT {', '.join(parts)} FROM {relation}")[0]
+    found = {}
+    for at, (n, _) in enumerate(times):
+        days, with_rows, months, months_with_rows = map(_int, row[4 * at : 4 * at + 4])
+        found[n] = (
+            ("day", days, days - with_rows) if days <= LONGEST_DAYS else ("month", months, months - months_with_rows)
+        )
+    return found
+
+
+def _sample(query: Query, relation: str, fact: _Facts, rows: int) -> list[str]:
+    """Some values of a text column, the same ones every time."""
+    if fact.type != "VARCHAR" or not fact.filled:
+        return []
+    c = quoted(fact.name)
+    every = max(1, rows // (SAMPLE * 4))
+    found = query(
+        f"SELECT left({c}, 400) FROM {relation} WHERE {c} IS NOT NULL AND hash({c}) % {every} = 0 LIMIT {SAMPLE}"
+    )
+    return [str(row[0]) for row in found]
 
 
 def _int(value: object) -> int:

@@ -7,15 +7,26 @@ columns and types.
 from __future__ import annotations
 
 import csv
+from dataclasses import dataclass
 from pathlib import Path
 
 from peek_core.corpus.decode import SMALL, blocks
 from peek_core.corpus.dialect import Dialect
 
 _MAX_FIELD = 64 << 20
+SPOTS = 40
+"""About so many places of a large file are looked into."""
 
 
-def fast_count(path: Path, dialect: Dialect, *, blank_lines: bool = True) -> int:
+@dataclass(frozen=True)
+class Counted:
+    """Records below the header, and places to look into the file: (record counted from 0, byte where it begins)."""
+
+    records: int
+    spots: tuple[tuple[int, int], ...]
+
+
+def fast_count(path: Path, dialect: Dialect, *, blank_lines: bool = True) -> Counted:
     """Records below the header, counting line ends that stand outside quotes.
 
     Exact where quotes only stand where they must; a stray quote inside plain text makes it wrong, never the caller
@@ -28,16 +39,24 @@ def fast_count(path: Path, dialect: Dialect, *, blank_lines: bool = True) -> int
     empty = (end + end, end + b"\r" + end) if blank_lines and len(dialect.labels) > 1 else ()
     inside, ends, blanks = False, 0, 0
     tail = end  # as if a line had just ended: an empty first line counts as blank
-    for block in blocks(path, SMALL, start=_offset(path, dialect.skip, end)):
+    at = _offset(path, dialect.skip, end)
+    every = max(1, (path.stat().st_size - at) // SMALL // SPOTS)
+    spots = []
+    for number, block in enumerate(blocks(path, SMALL, start=at)):
+        if number % every == 0 and number and not inside:
+            first = block.find(end)
+            if first >= 0 and block.find(quote, 0, first) < 0:
+                spots.append((ends + 1 - blanks - int(dialect.header), at + first + 1))
         for pattern in empty:
             blanks += _outside(block, pattern, quote, inside) + (not inside and _across(tail, block[:2], pattern))
         parts = block.translate(None, others).split(quote)
         ends += b"".join(parts[int(inside) :: 2]).count(end)
         inside ^= len(parts) % 2 == 0
         tail = (tail + block)[-2:]
+        at += len(block)
     if not tail.endswith(end):
         ends += 1
-    return ends - blanks - int(dialect.header)
+    return Counted(ends - blanks - int(dialect.header), tuple(spots))
 
 
 def _outside(block: bytes, pattern: bytes, quote: bytes, inside: bool) -> int:

@@ -1,10 +1,11 @@
 """Which type a column of text has, decided over all its values.
 
-Owns: the shapes that count as number, date, time and truth value; the words that stand for "missing"; the SQL that
-checks and converts. Refuses to know files and delimiters: it is given the name of a column of text.
+Owns: the words for ways of reading and for "missing", the plain shapes that count as number, date, time and truth
+value, and the SQL that checks and converts those. Refuses to know files and delimiters, and what only some countries
+write (`local_numbers`, `local_dates`): it is given the name of a column of text.
 
 The rule behind all shapes: a type is chosen only if converting every value and writing it back could not change what
-a person reads. So 00501, +4930, 1,5 and 5.10 beside 5.9 stay text, and what stays text for such a reason is reported.
+a person reads. So 00501, +4930, and 5.10 beside 5.9 stay text; 5.10 beside 5.05 is a number with places left out.
 """
 
 from __future__ import annotations
@@ -19,7 +20,20 @@ from peek_core.values.dataset import Doubt
 VARCHAR, BIGINT, DOUBLE, DATE, TIMESTAMP, BOOLEAN = "VARCHAR", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "BOOLEAN"
 TYPED = (BIGINT, DOUBLE, DATE, TIMESTAMP, BOOLEAN)
 
-MISSING_WORDS = ("na", "n/a", "#n/a", "#na", "nan", "null", "none", "nil", "-", "--", "\u2013", "?", ".")
+# Ways of reading a column, as a person sees and chooses them.
+TEXT, WHOLE, NUMBER, COMMA = "text", "whole number", "number", "number, decimal comma"
+DAY_FIRST, MONTH_FIRST, YEAR_FIRST = "day first", "month first", "year first"
+PLAIN_DATE, PLAIN_TIME, OFFSET_TIME, TRUTH = "date", "time", "time with offset", "true or false"
+SECONDS, MILLISECONDS, EXCEL = "epoch seconds", "epoch milliseconds", "Excel date"
+WAYS = (
+    *(TEXT, WHOLE, NUMBER, COMMA, DAY_FIRST, MONTH_FIRST, YEAR_FIRST),
+    *(PLAIN_DATE, PLAIN_TIME, OFFSET_TIME, TRUTH, SECONDS, MILLISECONDS, EXCEL),
+)
+
+MISSING_WORDS = (
+    *("na", "n/a", "#n/a", "#na", "nan", "null", "(null)", "#null!", "\\n", "none", "nil", "missing"),
+    *("-", "--", "\u2013", "\u2014", "?", "."),
+)
 
 _INT = re.compile(r"-?(?:0|[1-9]\d{0,18})", re.ASCII)
 _DECIMAL_SQL = r"-?(0|[1-9][0-9]{0,16})(\.[0-9]{1,20}([eE][+-]?[0-9]{1,3})?|[eE][+-][0-9]{1,3})?"
@@ -28,30 +42,47 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIMESTAMP_SQL = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?Z?)?"
 _TIMESTAMP = re.compile(_TIMESTAMP_SQL)
 _BOOLEAN = frozenset(("true", "false"))
-# Shapes that look like a type that is not chosen by itself: reported, never converted silently.
-_LEADING_ZERO = re.compile(r"[+-]?0\d+(?:\.\d+)?|\+\d+")
-_LOCAL_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?:[ T].*)?")
-_LOCAL_NUMBER = re.compile(
-    r"\(?[-+]?[$€£¥]?\s?-?\d{1,3}(?:[.,'\u00a0\u202f ]\d{3})*(?:[.,]\d+)?\s?[$€£¥%]?\)?|-?\d+,\d+\s?[€$£%]?"
-)
-_OFFSET_TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?[+-]\d\d(?::?\d\d)?")
 _VERSION_LABEL = re.compile(r"(?:^|[^a-z])(?:version|release|ver)(?:$|[^a-z])")
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How one column of text becomes a typed column.
+class Beside:
+    """A typed column that is put right after the text it was read from, because the text should stay as well."""
 
-    `sql` is the expression over the quoted text column; `missing` the missing-words that became NULL with it.
+    name: str
+    type: str
+    sql: str
+    said: str
+    """What it holds, for its label: `as date`."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How one column of text becomes a typed column, and perhaps a second one.
+
+    `sql` is the expression over the quoted text column.
     """
 
     type: str
     sql: str
     assumptions: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    way: str = TEXT
+    ways: tuple[str, ...] = ()
+    """The other ways that its values allow."""
+    beside: Beside | None = None
+    lost: int = 0
+    """Values that say something but have no typed value in the column beside."""
 
 
-def _is_missing(value: str) -> bool:
+def is_missing(value: str) -> bool:
+    """Whether a value without outer spaces says that there is none."""
     return not value or value.lower() in MISSING_WORDS
+
+
+def says_version(label: str) -> bool:
+    """Whether the name of a column says that it holds versions, where 5.10 comes after 5.9."""
+    return bool(_VERSION_LABEL.search(label.lower().replace("_", " ")))
 
 
 def possible(values: Iterable[str | None]) -> tuple[str, ...]:
@@ -61,7 +92,7 @@ def possible(values: Iterable[str | None]) -> tuple[str, ...]:
         if raw is None:
             continue
         value = raw.strip()
-        if _is_missing(value):
+        if is_missing(value):
             continue
         if BIGINT in open_types and not _INT.fullmatch(value):
             open_types.remove(BIGINT)
@@ -80,10 +111,23 @@ def possible(values: Iterable[str | None]) -> tuple[str, ...]:
 
 _MISSING_SQL = "(" + ", ".join(literal(word) for word in ("", *MISSING_WORDS)) + ")"
 
+
+def missing_sql(text: str) -> str:
+    """The condition that the text expression says nothing."""
+    return f"({text} IS NULL OR lower(trim({text})) IN {_MISSING_SQL})"
+
+
+def decimal_sql(text: str) -> str:
+    """The condition that the text expression is a number as machines write it."""
+    return f"regexp_full_match({text}, '{_DECIMAL_SQL}')"
+
+
 # Bits that `shape_sql` gives for one value; over a column they are combined by OR.
 _WHOLE, _FRACTION, _DAY, _MOMENT, _MOMENT_UTC, _TRUTH, _MISSING, _OTHER = (1 << n for n in range(8))
 _TRAILING = 1 << 8
-"""A fraction such as 5.10: two decimals or more, the last one a zero."""
+"""A fraction such as 5.10, which as a version comes after 5.9."""
+_PRECISE = 1 << 10
+"""A negative number or one such as 5.05 or 5.1234: no version is written so."""
 _LONG = 1 << 9
 """A whole number of more than 15 digits: exact as BIGINT, perhaps not as DOUBLE."""
 _DECIMALS = 16
@@ -102,10 +146,13 @@ def _shapes(t: str, candidates: Sequence[str]) -> list[tuple[str, str]]:
         exact = f"({short} OR TRY_CAST({t} AS DOUBLE)::VARCHAR = {t})"
         fits = f"regexp_full_match({t}, '{_DECIMAL_SQL}') AND isfinite(TRY_CAST({t} AS DOUBLE)) AND {exact}"
         decimals = f"(length({t}) - strpos({t}, '.'))"
-        trailing = f"CASE WHEN {decimals} >= 2 AND suffix({t}, '0') THEN {_TRAILING} ELSE 0 END"
+        trailing = f"CASE WHEN {decimals} = 2 AND right({t}, 2) IN ('10', '20', '30') THEN {_TRAILING} ELSE 0 END"
+        precise = f"CASE WHEN {decimals} >= 4 OR {decimals} >= 2 AND contains({t}, '.0') OR prefix({t}, '-') "
+        precise += f"THEN {_PRECISE} ELSE 0 END"
         bits = (
             f"CASE WHEN contains({t}, '.') THEN {_FRACTION} | (1::BIGINT << ({_DECIMALS} + {decimals})) | {trailing} "
         )
+        bits += f"| {precise}"
         found.append((fits, f"{bits} ELSE {_FRACTION} END"))
     if DATE in candidates:
         found.append((f"length({t}) = 10 AND TRY_CAST({t} AS DATE)::VARCHAR = {t}", str(_DAY)))
@@ -134,103 +181,97 @@ def shape_sql(column: str, candidates: Sequence[str]) -> str:
     return f"CASE {' '.join(whens)} ELSE {_OTHER} END::BIGINT"
 
 
-COUNTS = 4
+COUNTS = 6
 """How many values `counts_sql` gives."""
 
 
 def counts_sql(value: str, shape: str) -> tuple[str, ...]:
-    """Aggregates over shapes and their values for `decide`: all bits; number, first and last of the missing-words.
+    """Aggregates over shapes and their values: all bits; number, first and last missing-word; first and last other.
 
     Both arguments are SQL expressions.
     """
-    missing = f"FILTER ({shape} = {_MISSING})"
-    return (f"bit_or({shape})", f"count(*) {missing}", f"min({value}) {missing}", f"max({value}) {missing}")
+    missing, other = f"FILTER ({shape} = {_MISSING})", f"FILTER ({shape} = {_OTHER})"
+    return (
+        *(f"bit_or({shape})", f"count(*) {missing}", f"min({value}) {missing}", f"max({value}) {missing}"),
+        *(f"min({value}) {other}", f"max({value}) {other}"),
+    )
 
 
 _ALLOWED = (
-    (BIGINT, _WHOLE),
-    (DOUBLE, _WHOLE | _FRACTION),
-    (DATE, _DAY),
-    (TIMESTAMP, _DAY | _MOMENT | _MOMENT_UTC),
-    (BOOLEAN, _TRUTH),
+    (BIGINT, _WHOLE, WHOLE, (NUMBER, TEXT)),
+    (DOUBLE, _WHOLE | _FRACTION, NUMBER, (TEXT,)),
+    (DATE, _DAY, PLAIN_DATE, (TEXT,)),
+    (TIMESTAMP, _DAY | _MOMENT | _MOMENT_UTC, PLAIN_TIME, (TEXT,)),
+    (BOOLEAN, _TRUTH, TRUTH, (TEXT,)),
 )
+
+
+def text(column: str, *assumptions: str, ways: tuple[str, ...] = ()) -> Reading:
+    """The column as it stands in the file."""
+    return Reading(VARCHAR, quoted(column), assumptions, way=TEXT, ways=ways)
 
 
 def decide(column: str, label: str, found: Sequence[object]) -> Reading:
     """The type of the column, from the values of `counts_sql` over all rows."""
     bits, missing = _int(found[0]), _int(found[1])
     shapes = bits & (_MISSING - 1) | bits & _OTHER
-    chosen = next((kind for kind, allowed in _ALLOWED if shapes and not shapes & ~allowed), VARCHAR)
-    if chosen == DOUBLE:
-        mixed = (bits >> _DECIMALS).bit_count() > 1
-        named_version = bool(_VERSION_LABEL.search(label.lower().replace("_", " ")))
-        if (bits & _TRAILING and mixed) or named_version:
-            why = "values such as 5.10 would become 5.1" if bits & _TRAILING else "its name says that it holds versions"
-            return Reading(VARCHAR, quoted(column), (f"{label}: kept as text, because {why}.",))
-        if bits & _LONG:
+    kind, _, way, ways = next((a for a in _ALLOWED if shapes and not shapes & ~a[1]), (VARCHAR, 0, TEXT, ()))
+    if kind == VARCHAR:
+        return text(column)
+    if kind == DOUBLE:
+        why = ""
+        if bits & _TRAILING and not bits & _PRECISE and (bits >> _DECIMALS).bit_count() > 1:
+            why = "values such as 5.10 would become 5.1"
+        elif says_version(label):
+            why = "its name says that it holds versions"
+        elif bits & _LONG:
             why = "as decimal numbers its longest whole numbers would be rounded"
-            return Reading(VARCHAR, quoted(column), (f"{label}: kept as text, because {why}.",))
-    if chosen == VARCHAR:
-        return Reading(VARCHAR, quoted(column))
+        if why:
+            return text(column, f"{label}: kept as text, because {why}.", ways=(NUMBER,))
     assumptions = []
     spelled = sorted({str(word).strip() for word in found[2:4] if word is not None} - {""})
     if missing and spelled:
-        shown = " to ".join(f"“{word}”" for word in spelled)
-        verb = "value" if missing == 1 else "values"
-        assumptions.append(
-            f"{label}: {missing:,} {verb} ({shown}) read as missing, because all others are {_say(chosen)}."
-        )
+        assumptions.append(missing_said(label, missing, spelled, kind))
     if bits & _MOMENT_UTC:
         assumptions.append(f"{label}: times ending in Z are in UTC.")
-    return Reading(chosen, f"TRY_CAST(trim({quoted(column)}) AS {chosen})", tuple(assumptions))
+    return Reading(kind, f"TRY_CAST(trim({quoted(column)}) AS {kind})", tuple(assumptions), way=way, ways=ways)
 
 
-def _say(chosen: str) -> str:
+def leftover(found: Sequence[object]) -> tuple[str, ...]:
+    """Values without a plain shape, at most two; none where the column would be text without them as well."""
+    shapes = _int(found[0]) & (_MISSING - 1)
+    mixed = shapes and all(shapes & ~allowed for _, allowed, *_ in _ALLOWED)
+    return () if mixed else tuple(str(value).strip() for value in found[4:6] if value is not None)
+
+
+def may_hold_words(found: Sequence[object]) -> bool:
+    """Whether plain numbers or dates were found, so that other words may stand in for missing ones."""
+    shapes = _int(found[0]) & (_MISSING - 1)
+    return bool(shapes) and not shapes & _TRUTH
+
+
+def numeric(found: Sequence[object]) -> bool:
+    """Whether all plain shapes found are numbers, or there are none."""
+    return not _int(found[0]) & (_MISSING - 1) & ~(_WHOLE | _FRACTION)
+
+
+def missing_said(label: str, count: int, spelled: Sequence[str], kind: str) -> str:
+    """The sentence that words were read as missing; `spelled` names some of them in order."""
+    shown = " to ".join(f"“{word}”" for word in spelled)
+    verb = "value" if count == 1 else "values"
+    return f"{label}: {count:,} {verb} ({shown}) read as missing, because all others are {say(kind)}."
+
+
+def say(kind: str) -> str:
+    """What values of a type are called."""
     return {
         BIGINT: "whole numbers",
         DOUBLE: "numbers",
         DATE: "dates",
         TIMESTAMP: "times",
         BOOLEAN: "true or false",
-    }[chosen]
+    }[kind]
 
 
 def _int(value: object) -> int:
     return int(value) if isinstance(value, int | float) else 0
-
-
-def text_doubt(label: str, values: Iterable[str | None]) -> Doubt | None:
-    """Why a text column that nearly looks typed was kept as text, judged from a sample of its values; None if plain."""
-    seen = [v for v in (raw.strip() for raw in values if raw is not None) if not _is_missing(v)]
-    if not seen:
-        return None
-    where = f"column {label}"
-
-    def most(shape: re.Pattern[str]) -> bool:
-        return sum(bool(shape.fullmatch(value)) for value in seen) >= 0.9 * len(seen)
-
-    zeros = next((v for v in seen if _LEADING_ZERO.fullmatch(v)), None)
-    if zeros is not None and all(_LEADING_ZERO.fullmatch(v) or _DECIMAL.fullmatch(v) for v in seen):
-        return Doubt(where, f"Kept as text: codes such as {zeros} would lose their first sign", "read it as numbers")
-    if most(_OFFSET_TIME):
-        return Doubt(where, f"Kept as text: times such as {seen[0]} carry their own zone", "convert them to UTC")
-    if most(_LOCAL_DATE):
-        dates = [found for v in seen if (found := _LOCAL_DATE.fullmatch(v))]
-        first = max(int(found[1]) for found in dates)
-        second = max(int(found[3]) for found in dates)
-        if first > 12 >= second:
-            return Doubt(where, f"Kept as text: dates such as {seen[0]} have the day first", "read it day first")
-        if second > 12 >= first:
-            return Doubt(where, f"Kept as text: dates such as {seen[0]} have the month first", "read it month first")
-        return Doubt(
-            where,
-            f"Kept as text: in dates such as {seen[0]} the order of day and month cannot be told",
-            "read it day first, or month first",
-        )
-    if most(_LOCAL_NUMBER) and not all(v.isdigit() for v in seen):
-        return Doubt(
-            where,
-            f"Kept as text: numbers such as {seen[0]} have a currency sign, percent sign or local separators",
-            "read it as numbers",
-        )
-    return None

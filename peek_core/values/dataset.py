@@ -89,6 +89,20 @@ class Doubt:
 
 
 @dataclass(frozen=True)
+class JoinKey:
+    """Two columns whose values suggest that rows of `left_table` belong to rows of `right_table`."""
+
+    left_table: str
+    left_column: str
+    right_table: str
+    right_column: str
+    share: float
+    """Share of the distinct values on the left that the right has too."""
+    unique_right: bool
+    """Whether no value on the right stands twice, so that a join adds no rows."""
+
+
+@dataclass(frozen=True)
 class LoadReport:
     """How one upload, of one or more files, was read."""
 
@@ -96,6 +110,8 @@ class LoadReport:
     tables: tuple[TableReport, ...]
     doubts: tuple[Doubt, ...] = ()
     seconds: float = 0.0
+    keys: tuple[JoinKey, ...] = ()
+    """Between all tables of the file, those it already had included."""
 
     @property
     def rows(self) -> int:
@@ -107,6 +123,15 @@ class TopValue:
     """A value of a column and how many rows have it; the text is cut at 60 characters."""
 
     value: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Bin:
+    """One bar of a histogram: from `start` to below `end` (the last one includes it), as text, and its rows."""
+
+    start: str
+    end: str
     count: int
 
 
@@ -126,6 +151,20 @@ class ColumnProfile:
     """True when `top` lists every value the column has."""
     average_length: float | None = None
     free_text: bool = False
+    unique: bool = False
+    """A candidate key: filled in every row, and different in each."""
+    bins: tuple[Bin, ...] = ()
+    """Histogram of numbers and dates with many values."""
+    languages: tuple[tuple[str, float], ...] = ()
+    """Guess from a sample of a free text: language and share."""
+    personal: str = ""
+    """Guess from a sample: the kind of personal data, e.g. `e-mail addresses`."""
+    period: str = ""
+    """`day` or `month`: in what the gaps of a date column are counted."""
+    periods: int | None = None
+    """Periods between the first and the last date."""
+    empty_periods: int | None = None
+    """Those of them without a row."""
 
 
 @dataclass(frozen=True)

@@ -131,3 +131,36 @@ def test_paths_are_not_relations(con: duckdb.DuckDBPyConnection, tmp_path: Path)
     (tmp_path / "t.csv").write_text("a\n1\n")
     with pytest.raises(duckdb.Error):
         run(con, f"'{tmp_path / 't.csv'}'")
+
+
+def test_keys_are_columns_filled_and_different_in_every_row(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE t AS SELECT n AS id, n % 3 AS k, CASE WHEN n > 0 THEN n END AS holed FROM range(50) r(n)")
+    assert [c.name for c in run(con).tables[0].columns if c.unique] == ["id"]
+
+
+def test_histograms_count_every_value_once(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT n * 0.5 AS x, DATE '2024-01-01' + n::INT AS d, n % 4 AS few, 7 AS one FROM range(400) r(n)"
+    )
+    found = run(con)
+    for name in ("x", "d"):
+        bins = column(found, name).bins
+        assert len(bins) == profiles.BINS and sum(b.count for b in bins) == 400
+    assert (column(found, "x").bins[0].start, column(found, "x").bins[-1].end) == ("0", "199.5")
+    assert column(found, "d").bins[0].start == "2024-01-01"
+    assert column(found, "few").bins == () and column(found, "one").bins == ()
+
+
+def test_gaps_are_counted_in_days_then_in_months(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT * FROM (VALUES (DATE '2024-01-01', DATE '2023-01-15'), "
+        "(DATE '2024-01-04', DATE '2023-03-15'), (DATE '2024-01-04', DATE '2024-02-01')) v(short, long)"
+    )
+    short, long = column(run(con), "short"), column(run(con), "long")
+    assert (short.period, short.periods, short.empty_periods) == ("day", 4, 2)
+    assert (long.period, long.periods, long.empty_periods) == ("month", 14, 11)
+
+
+def test_the_guesses_of_the_sample_corpus(corpus: duckdb.DuckDBPyConnection) -> None:
+    comment = column(run(corpus, "product_feedback"), "comment")
+    assert comment.languages[0][0] == "English" and comment.personal == ""

@@ -54,7 +54,7 @@ def test_reports_survive_json(tmp_path: Path) -> None:
 
 def test_refusals_cross_the_border(tmp_path: Path) -> None:
     source = tmp_path / "t.csv"
-    source.write_text("id,c\n1,a\n2\n")
+    source.write_bytes(b"id,c\n1,a\n2,\xe9\n3,\xc3\xa9\n")
     with pytest.raises(UnreadableFile) as raised:
         load_in_process([Source(source, "t")], tmp_path / "v.duckdb", lambda stage, done: None, lambda: False)
     assert raised.value.where == "line 3" and raised.value.next
