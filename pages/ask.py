@@ -8,7 +8,8 @@ from pages.parts import answers, map_panel, route, state
 from pages.parts.consent import consent
 from pages.parts.html import draw, words
 from pages.parts.series import series
-from peek_core.workspace import NeedsConsent, RunView
+from peek_core.values.run_view import RunView
+from peek_core.workspace import NeedsConsent
 
 SHOWN = 8
 """Runs drawn whole; older ones by their question, to open."""

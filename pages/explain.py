@@ -12,8 +12,8 @@ from pages.parts import charts, route, state
 from pages.parts.html import draw, esc, strip, table, tag
 from peek_core.context_pipe.explain import explain_analyze_text, number
 from peek_core.values.call_trace import CallTrace
+from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import SqlRecord
-from peek_core.workspace import RunView
 
 SOURCES = {"step": "Turn", "distill": "Distil", "chart": "Edit map", "llm_query": "Sub-call"}
 

@@ -25,7 +25,8 @@ from peek_core.errors import NotFound, PeekError, Refused
 from peek_core.samples import NAMES, sample
 from peek_core.values.canon import plain
 from peek_core.values.dataset import Dataset, LoadReport, ReadChoices, TableReport
-from peek_core.workspace import RunView, Workspace
+from peek_core.values.run_view import RunView
+from peek_core.workspace import Workspace
 
 EXIT = {"answered": 0, "partly": 0, "no_answer": 3}
 MAP_ACTS = (

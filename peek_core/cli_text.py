@@ -15,8 +15,8 @@ from peek_core.values.call_trace import CallTrace
 from peek_core.values.canon import clean_text
 from peek_core.values.dataset import Dataset, LoadReport
 from peek_core.values.events import Event
+from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import Table
-from peek_core.workspace import RunView
 
 
 def load_line(dataset: Dataset, report: LoadReport) -> str:

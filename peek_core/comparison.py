@@ -16,7 +16,8 @@ from peek_core.context_map.map import ContextMap
 from peek_core.errors import PeekError
 from peek_core.lab.grading import grade
 from peek_core.lab.series import Paired, Played, Totals, paired, totals
-from peek_core.workspace import RunView, Workspace
+from peek_core.values.run_view import RunView
+from peek_core.workspace import Workspace
 
 log = logging.getLogger("peek.comparison")
 

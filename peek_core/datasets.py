@@ -265,6 +265,7 @@ def _joined(before: LoadReport, added: LoadReport) -> LoadReport:
         (*before.tables, *added.tables),
         (*before.doubts, *added.doubts),
         before.seconds + added.seconds,
+        added.keys,
     )
 
 

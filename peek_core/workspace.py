@@ -11,7 +11,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,36 +40,13 @@ from peek_core.values.canon import clean_text, content_hash
 from peek_core.values.dataset import Dataset, LoadReport, Profile, ReadChoices
 from peek_core.values.events import Event
 from peek_core.values.messages import PromptSection
-from peek_core.values.trajectory import Table, Trajectory, Turn
+from peek_core.values.run_view import RunView
+from peek_core.values.trajectory import Table, Turn
 
 MAIN = "peek"
 """The arm of ordinary questions; others belong to comparisons."""
 GLANCE_S = 0.4
 """Tabs that watch a dataset share one read of the store until this process writes; other processes' writes wait so long."""
-
-
-@dataclass(frozen=True)
-class RunView:
-    """A run as pages and terminal see it."""
-
-    id: str
-    dataset: str
-    arm: str
-    question: str
-    analyst: str
-    status: str
-    phase: str
-    reason: str
-    created: float
-    ended: float | None
-    map_version: int | None
-    trajectory: Trajectory | None
-    summary: Mapping[str, Any]
-    feedback: str | None
-
-    @property
-    def active(self) -> bool:
-        return self.phase != "done"
 
 
 class NeedsConsent(Refused):

@@ -23,8 +23,9 @@ from peek_core import settings
 from peek_core.errors import EndpointFailed, PeekError, Refused
 from peek_core.providers.scripted import Scripted
 from peek_core.settings import CellLimits, EndpointSettings, RunLimits
+from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import Step
-from peek_core.workspace import RunView, Workspace
+from peek_core.workspace import Workspace
 from tests.conftest import TICKETS
 from tests.kit.fault_server import Cut, FaultServer, Hang
 

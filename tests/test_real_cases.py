@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from peek_core.workspace import RunView, Workspace
+from peek_core.values.run_view import RunView
+from peek_core.workspace import Workspace
 
 
 def ask(w: Workspace, dataset: str, question: str) -> RunView:

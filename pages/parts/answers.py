@@ -15,8 +15,8 @@ import streamlit as st
 from pages.parts import charts, route, state
 from pages.parts.html import draw, esc, tag, words
 from peek_core.values.events import Event
+from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import Answer, SqlRecord, Step, Table
-from peek_core.workspace import RunView
 
 LIVE = ("cell", "sql", "sub_call", "step")
 STATES = {

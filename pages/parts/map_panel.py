@@ -18,7 +18,7 @@ from peek_core.cli_text import effect
 from peek_core.context_map.definitions import Definition, DefinitionState
 from peek_core.context_map.map import ContextMap, MapItem, MapSection, render
 from peek_core.values.events import Event
-from peek_core.workspace import RunView
+from peek_core.values.run_view import RunView
 
 STAGES = (
     ("distilled", "Distilled"),

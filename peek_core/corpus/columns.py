@@ -60,9 +60,11 @@ def readings(
                 made[n] = types.text(columns[n], code, ways=(types.WHOLE,))
             elif local.worth(said[n]):
                 looked.append(n)
-    for n, counts in _plain_counts(con, source, columns, candidates).items():
+    counted = _plain_counts(con, source, columns, candidates)
+    others = _others(con, source, columns, {n: candidates[n] for n in counted if types.broken(counted[n])})
+    for n, counts in counted.items():
         made[n] = types.decide(columns[n], called[n], counts)
-        odd = types.leftover(counts)
+        odd = others.get(n, [])
         code = number_columns.code_column(called[n], odd) if odd and types.numeric(counts) else None
         if code:
             made[n] = types.text(columns[n], code, ways=(types.WHOLE,))
@@ -110,6 +112,7 @@ class _Names:
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns = columns
+        self._taken = set(columns)
         self._given: dict[tuple[int, str], str] = {}
 
     def of(self, n: int) -> Callable[[str], str]:
@@ -118,7 +121,12 @@ class _Names:
         def beside(suffix: str) -> str:
             if (n, suffix) not in self._given:
                 wanted = self._columns[n][: _LONGEST_NAME - len(suffix)] + suffix
-                self._given[n, suffix] = names.unique((*self._columns, *self._given.values(), wanted))[-1]
+                name, times = names.identifier(wanted, f"column{suffix}"), 1
+                while name in self._taken:
+                    times += 1
+                    name = f"{names.identifier(wanted, f'column{suffix}')}_{times}"
+                self._taken.add(name)
+                self._given[n, suffix] = name
             return self._given[n, suffix]
 
         return beside
@@ -150,6 +158,23 @@ def _counts_as_rows(con: duckdb.DuckDBPyConnection, source: str, columns: Sequen
         f"({_as_rows(source, columns)})) GROUP BY n ORDER BY n"
     ).fetchall()
     return [row[1:] for row in rows]
+
+
+def _others(
+    con: duckdb.DuckDBPyConnection, source: str, columns: Sequence[str], candidates: Mapping[int, tuple[str, ...]]
+) -> dict[int, list[str]]:
+    """At most two values without a plain shape of the columns that are broken by such, by one scan."""
+    if not candidates:
+        return {}
+    wanted = [
+        part
+        for n, open_types in candidates.items()
+        for part in types.others_sql(names.quoted(columns[n]), types.shape_sql(columns[n], open_types))
+    ]
+    row = con.execute(f"SELECT {', '.join(wanted)} FROM {source}").fetchone()
+    assert row is not None
+    pairs = zip(candidates, row[::2], row[1::2], strict=True)
+    return {n: [str(value).strip() for value in pair if value is not None] for n, *pair in pairs}
 
 
 def _as_rows(source: str, columns: Sequence[str]) -> str:

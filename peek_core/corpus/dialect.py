@@ -174,7 +174,9 @@ def _score(cutter: Cutter, lines: Sequence[str], newline: str, proposed: bool) -
     width = widths(cut) if cut else 1
     cut = [r for r in cut if r.width == width or not r.raw.startswith("#")]
     fitting = sum(r.width == width for r in cut) / max(1, len(cut)) if width > 1 else 0.0
-    strays = sum(r.stray for r in cut) / max(1, len(cut))
+    other = "'" if cutter.quote == '"' else '"'
+    # A quote out of place, or one that is left around a field, was meant otherwise.
+    strays = sum(r.stray or any(f[:1] == other == f[1:][-1:] for f in r.fields) for r in cut) / max(1, len(cut))
     enclosed = sum(sum(cutter.quoted(r.raw)) for r in cut if cutter.quote in r.raw and not r.stray)
     return (
         round(fitting - strays + 0.05 * proposed + 0.02 * (cutter.escape == '"' != cutter.quote), 3),

@@ -15,6 +15,8 @@ from peek_core.corpus.masks import Seen
 from peek_core.corpus.names import quoted
 from peek_core.values.dataset import Doubt
 
+_ORDERS = (types.DAY_FIRST, types.MONTH_FIRST, types.YEAR_FIRST)
+_COUNTS = (types.SECONDS, types.MILLISECONDS, types.EXCEL)
 _WORDS = 3
 _SHARE_OF_WORDS = 0.2
 _WORTH = 0.5
@@ -137,7 +139,7 @@ def conversion(seen: Seen, way: str) -> Conversion:
         return Conversion(types.BOOLEAN, made, "_true", "as true or false")
     if way == types.OFFSET_TIME:
         return Conversion(types.TIMESTAMP, local_dates.utc_sql(column), "_utc", "as UTC time")
-    if way in (types.SECONDS, types.MILLISECONDS, types.EXCEL):
+    if way in _COUNTS:
         if way == types.EXCEL and not any("." in mask.text for mask in seen.others):
             made = f"CAST({counted_times.sql(column, way)[1]} AS DATE)"
             return Conversion(types.DATE, made, "_date", "as date")
@@ -160,10 +162,6 @@ def settled(found: types.Reading, way: str, seen: Seen) -> types.Reading | None:
             return found
         return replace(found, assumptions=(*found.assumptions, said), doubts=())
     return None
-
-
-_ORDERS = (types.DAY_FIRST, types.MONTH_FIRST, types.YEAR_FIRST)
-_COUNTS = (types.SECONDS, types.MILLISECONDS, types.EXCEL)
 
 
 def follow(found: types.Reading, way: str, made: Conversion, seen: Seen, unfit: int, example: str) -> types.Reading:

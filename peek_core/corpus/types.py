@@ -181,20 +181,23 @@ def shape_sql(column: str, candidates: Sequence[str]) -> str:
     return f"CASE {' '.join(whens)} ELSE {_OTHER} END::BIGINT"
 
 
-COUNTS = 6
+COUNTS = 4
 """How many values `counts_sql` gives."""
 
 
 def counts_sql(value: str, shape: str) -> tuple[str, ...]:
-    """Aggregates over shapes and their values: all bits; number, first and last missing-word; first and last other.
+    """Aggregates over shapes and their values for `decide`: all bits; number, first and last of the missing-words.
 
     Both arguments are SQL expressions.
     """
-    missing, other = f"FILTER ({shape} = {_MISSING})", f"FILTER ({shape} = {_OTHER})"
-    return (
-        *(f"bit_or({shape})", f"count(*) {missing}", f"min({value}) {missing}", f"max({value}) {missing}"),
-        *(f"min({value}) {other}", f"max({value}) {other}"),
-    )
+    missing = f"FILTER ({shape} = {_MISSING})"
+    return (f"bit_or({shape})", f"count(*) {missing}", f"min({value}) {missing}", f"max({value}) {missing}")
+
+
+def others_sql(value: str, shape: str) -> tuple[str, str]:
+    """Aggregates over shapes and their values: the first and the last value without a plain shape."""
+    other = f"FILTER ({shape} = {_OTHER})"
+    return (f"min({value}) {other}", f"max({value}) {other}")
 
 
 _ALLOWED = (
@@ -237,11 +240,10 @@ def decide(column: str, label: str, found: Sequence[object]) -> Reading:
     return Reading(kind, f"TRY_CAST(trim({quoted(column)}) AS {kind})", tuple(assumptions), way=way, ways=ways)
 
 
-def leftover(found: Sequence[object]) -> tuple[str, ...]:
-    """Values without a plain shape, at most two; none where the column would be text without them as well."""
+def broken(found: Sequence[object]) -> bool:
+    """Whether only values without a plain shape keep the column from a type."""
     shapes = _int(found[0]) & (_MISSING - 1)
-    mixed = shapes and all(shapes & ~allowed for _, allowed, *_ in _ALLOWED)
-    return () if mixed else tuple(str(value).strip() for value in found[4:6] if value is not None)
+    return bool(_int(found[0]) & _OTHER) and (not shapes or any(not shapes & ~allowed for _, allowed, *_ in _ALLOWED))
 
 
 def may_hold_words(found: Sequence[object]) -> bool:

@@ -24,11 +24,16 @@ def test_every_width_counts_alike(columns: int, rows: int) -> None:
 
 
 def test_a_long_table_counts_only_columns_that_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distinct, "EXACT_ROWS", 1_000)
-    monkeypatch.setattr(distinct, "EXACT_DISTINCT", 100)
+    monkeypatch.setattr(distinct, "EXACT_ROWS", 20_000)
     with duckdb.connect() as con:
-        con.execute("CREATE TABLE t AS SELECT range AS id, range % 7 AS few, NULL::BIGINT AS none FROM range(2000)")
-        assert distinct_counts(con, "t", ["id", "few", "none"], 2_000) == [None, 7, 0]
+        con.execute(
+            "CREATE TABLE t AS SELECT range AS id, range % 7 AS few, NULL::BIGINT AS none, range // 9 AS some FROM range(30000)"
+        )
+        names = ["id", "few", "none", "some"]
+        assert distinct_counts(con, "t", names, 30_000) == [None, 7, 0, 3_334]
+        monkeypatch.setattr(distinct, "ESTIMATED_ROWS", 25_000)
+        monkeypatch.setattr(distinct, "EXACT_DISTINCT", 1_000)
+        assert distinct_counts(con, "t", names, 30_000) == [None, 7, 0, None]
 
 
 def test_a_load_counts_them_without_missing_values(load: Callable[..., Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,7 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peek_core.corpus import columns, local_dates, local_numbers
+from peek_core.corpus.load import Source, load_files
 from peek_core.corpus.types import Reading
+from peek_core.values.dataset import ReadChoices
 
 D, T = date, datetime
 _CON = duckdb.connect()
@@ -427,3 +430,22 @@ def test_a_late_word_or_other_date_puts_the_type_beside(last: str, typed: Any) -
     found = read(["2024-01-01"] * 12_000 + [last])
     assert found.inside[-1] == last and found.beside[-1] == typed and found.beside[0] == D(2024, 1, 1)
     assert found.doubted
+
+
+_DAYS_OF_RC_11 = ("03/01/2024", "04/01/2024", "05/01/2024", "01/02/2024", "02/03/2024", "03/03/2024")
+
+
+@pytest.mark.parametrize(
+    ("way", "months"),
+    [("day first", [(1, 3), (2, 1), (3, 2)]), ("month first", [(1, 1), (2, 1), (3, 2), (4, 1), (5, 1)])],
+)
+def test_the_order_of_dates_can_be_switched(tmp_path: Path, way: str, months: list[tuple[int, int]]) -> None:
+    file, target = tmp_path / "t.csv", tmp_path / "v1.duckdb"
+    file.write_text("id,created\n" + "".join(f"{n},{day}\n" for n, day in enumerate(_DAYS_OF_RC_11)))
+    report = load_files([Source(file, "t", ReadChoices(columns={"created": way}))], target)
+    with duckdb.connect(str(target), read_only=True) as con:
+        assert con.execute("SELECT month(created_date), count(*) FROM t GROUP BY 1 ORDER BY 1").fetchall() == months
+    assert report.doubts == () and report.tables[0].read.columns["created"] == way
+    # What was read may be handed in again as it stands: the same table comes out.
+    again = load_files([Source(file, "t", report.tables[0].read)], target)
+    assert again.tables[0].columns == report.tables[0].columns and again.doubts == ()
