@@ -86,15 +86,17 @@ def load_uploads(files: Sequence[UploadedFile], title: str, together: bool) -> l
 
 
 def samples() -> None:
-    for name in NAMES:
+    for n, name in enumerate(NAMES):
         corpus = sample(name)
+        # One thing to do first: the sample that the demo plays.
+        label, kind = ("Open the sample", "primary") if n == 0 else (f"Open {corpus.title.lower()}", "secondary")
         with st.container(border=True, gap="xsmall"):
             draw(
                 f'<div class="pk-row"><b>{esc(corpus.title)}</b>{tag("sample", "line")}</div>'
                 f'<div class="pk-small pk-muted">{esc(corpus.description)} {len(corpus.questions)} questions with known '
                 "answers come with it.</div>"
             )
-            if st.button("Open the sample", key=f"sample-{name}", type="secondary" if w.datasets() else "primary"):
+            if st.button(label, key=f"sample-{name}", type="secondary" if w.datasets() else kind):
                 with st.spinner("Making the sample and reading it, about three seconds"):
                     made = w.load_sample(name)
                 state.choose(made.id)

@@ -280,18 +280,18 @@ def run_query(engine: DuckDBEngine, limit: int = 1_000) -> RunQuery:
 
 def load_sample(
     shelf: Shelf,
-    generate: Callable[[Path], Path],
+    generate: Callable[[Path], tuple[Path, ...]],
     *,
     title: str,
     as_of: str,
     progress: Progress = lambda stage, done: None,
 ) -> Dataset:
-    """Generate a sample corpus and load it."""
+    """Generate a sample corpus and load its files as the tables of one dataset."""
     progress("generating the sample", None)
     folder = shelf.upload_path("").parent
     try:
-        made = generate(folder)
-        return shelf.load([Source(made, made.name)], title=title, as_of=as_of, progress=progress)
+        sources = [Source(made, made.name) for made in generate(folder)]
+        return shelf.load(sources, title=title, as_of=as_of, progress=progress)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

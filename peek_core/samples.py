@@ -16,18 +16,21 @@ from typing import Any
 
 from peek_core.errors import NotFound
 
-NAMES = ("product_feedback",)
+NAMES = ("product_feedback", "support_tickets")
 
 
 @dataclass(frozen=True)
 class SampleCorpus:
-    """A corpus that makes itself. `questions` are the lines of questions.jsonl in order."""
+    """A corpus that makes itself. `questions` are the lines of questions.jsonl in order.
+
+    `generate` writes its files, which are the tables of one dataset, into a folder and returns their paths.
+    """
 
     name: str
     title: str
     description: str
     as_of: str
-    generate: Callable[[Path], Path]
+    generate: Callable[[Path], tuple[Path, ...]]
     questions: tuple[Mapping[str, Any], ...]
     planted: tuple[Mapping[str, Any], ...]
 
@@ -45,7 +48,17 @@ def sample(name: str) -> SampleCorpus:
         about["title"],
         about["description"],
         str(about["as_of"]),
-        getattr(importlib.import_module(module), function),
+        _all_files(getattr(importlib.import_module(module), function)),
         tuple(json.loads(line) for line in lines if line.strip()),
         tuple(about["planted"]),
     )
+
+
+def _all_files(make: Callable[[Path], Path | tuple[Path, ...]]) -> Callable[[Path], tuple[Path, ...]]:
+    """A generator of one file as one of several."""
+
+    def generate(folder: Path) -> tuple[Path, ...]:
+        made = make(folder)
+        return (made,) if isinstance(made, Path) else made
+
+    return generate

@@ -42,8 +42,12 @@ def readings(
     labels: Sequence[str],
     rows: _Rows,
     chosen: Mapping[str, str] = _AS_FOUND,
+    *,
+    european: bool = False,
 ) -> list[types.Reading]:
     """How every column is read. `rows` is a sample; `chosen` maps names of columns to ways that a person settled.
+
+    `european`: fields are cut by semicolons, as where commas stand before decimals.
 
     Columns that the sample leaves open are checked in one scan over all their values; those that have local shapes, or
     turn out not to be plain, in a second one. Chosen ways are checked in a third.
@@ -77,15 +81,15 @@ def readings(
     named = _Names(columns)
     looks: dict[int, tuple[masks.Seen, types.Reading]] = {}
     for n, found in _masks(con, source, columns, {n: local.wanted(map(masks.of, said[n])) for n in looked}).items():
-        looks[n] = masks.look(columns[n], called[n], found, said[n], named.of(n)), made[n]
+        seen = masks.look(columns[n], called[n], found, said[n], named.of(n))
+        looks[n] = replace(seen, european=european), made[n]
         if len(found) <= _MASKS:
             made[n] = local.decide(*looks[n])
     # A table has one way to write decimals, so that columns which leave it open follow those that do not.
     decimals, dots = local.signs(seen for seen, _ in looks.values())
     if any(r.type == types.DOUBLE and n not in looks for n, r in enumerate(made)):
         decimals |= {"."}
-    for n in [n for n in looks if made[n].doubts and (decimals or dots)]:
-        seen, plain = looks[n]
+    for n, (seen, plain) in looks.items() if decimals or dots else ():
         made[n] = local.decide(replace(seen, decimals=decimals, dots=dots), plain)
     unsettled: dict[int, tuple[masks.Seen, str]] = {}
     for n, way in ways.items():

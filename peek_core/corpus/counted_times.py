@@ -1,12 +1,11 @@
 """Whole numbers that count time: seconds or milliseconds since 1970, and days as Excel counts them.
 
-Owns: when a number is taken for such a count. The number stays as it is; the time stands beside it.
+Owns: when a number is taken for such a count: its column says time, and all its numbers lie in the range of one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from peek_core.corpus import masks, types
 from peek_core.corpus.local_dates import says_date
@@ -60,23 +59,14 @@ def decide(seen: Seen, plain: types.Reading) -> types.Reading | None:
     whole = all("." not in mask.text for mask in seen.others)
     if bit is None or (bit != masks.IN_DAYS and not whole):
         return None
-    return beside(plain, seen, _WAYS[bit], whole=whole)
-
-
-def beside(plain: types.Reading, seen: Seen, way: str, *, whole: bool) -> types.Reading:
-    """The plain reading with the counted time beside it."""
+    way = _WAYS[bit]
     kind, made = sql(seen.name, way)
-    days = way == types.EXCEL and whole
-    if days:
+    if way == types.EXCEL and whole:
         kind, made = types.DATE, f"CAST({made} AS DATE)"
-    name = seen.beside("_date" if days else "_time")
     counted = {
-        types.SECONDS: "seconds since 1970",
-        types.MILLISECONDS: "milliseconds since 1970",
+        types.SECONDS: "seconds since 1970, so its times are in UTC",
+        types.MILLISECONDS: "milliseconds since 1970, so its times are in UTC",
         types.EXCEL: "days as Excel counts them",
     }[way]
-    holds = "date" if days else "time" if way == types.EXCEL else "time in UTC"
-    told = f"{seen.label}: numbers read as {counted}; {name} holds the {holds}."
-    ways = (plain.way, *plain.ways)
-    extra = types.Beside(name, kind, made, "as date" if days else "as time")
-    return replace(plain, assumptions=(*plain.assumptions, told), way=way, ways=ways, beside=extra)
+    told = f"{seen.label}: numbers such as {seen.sample[0]} read as {counted}."
+    return types.Reading(kind, made, (*plain.assumptions, told), (), way, (plain.way, *plain.ways))

@@ -80,7 +80,7 @@ def _table(desk: Desk, text: Text, skip: int) -> tuple[Loaded, int | None]:
                 lambda done: progress("repairing lines", done),
             )  # fmt: skip
         source = Dialect(",", '"', '"', "\n", 0, False, found.labels).read_csv(mended.path, columns)
-        started = _filled(desk, table, source, columns, found.labels)
+        started = _filled(desk, table, source, columns, found.labels, european=head.cutter.delimiter == ";")
         got = _count(con, table)
         if got != mended.rows:
             raise UnreadableFile(
@@ -96,10 +96,12 @@ def _table(desk: Desk, text: Text, skip: int) -> tuple[Loaded, int | None]:
         repairs += mended.repairs
         assumptions += mended.assumptions
         if mended.rest:
-            where = f"line {mended.rest.line:,}"
-            doubts.append(
-                Doubt(where, "Another table begins here; it was read as a table of its own", "rows of the same table")
-            )
+            line = mended.rest.line
+            if mended.rest.width == found.width:
+                said = "The header and its first row come again; what follows was read as a table of its own"
+                doubts.append(Doubt(f"line {line:,}", said, "rows of the same table"))
+            else:
+                assumptions.append(f"Another table begins in line {line:,}; it was read as a table of its own.")
     assumptions += _totals(con, table, described)
     header = found.header[0].line if found.header else None
     report = TableReport(
@@ -174,7 +176,7 @@ def _strictly(
 ) -> Filled | None:
     """The table as the engine reads the file itself; None where it stumbles or rows went missing."""
     try:
-        made = _filled(desk, table, source, columns, found.labels)
+        made = _filled(desk, table, source, columns, found.labels, european=head.cutter.delimiter == ";")
         with spoken("counting the rows"):
             desk.tell("counting rows", None)
             rows, forced = _count(desk.con, table), _forced(head, found, text)
@@ -225,13 +227,15 @@ def _totals(con: duckdb.DuckDBPyConnection, table: str, columns: Sequence[Column
     return [f"{found[0]:,} {many} of the others, e.g. row {found[1]:,}: “{found[2]}”; sums over all rows count both."]
 
 
-def _filled(desk: Desk, table: str, source: str, columns: Sequence[str], labels: Sequence[str]) -> Filled:
+def _filled(
+    desk: Desk, table: str, source: str, columns: Sequence[str], labels: Sequence[str], *, european: bool
+) -> Filled:
     """Creates `table` from a relation of text: one scan decides the types, one loads."""
     con = desk.con
     with spoken("checking the values"):
         desk.tell("checking values", None)
         sample = typed.sample(con, source, columns)
-        readings = typed.readings(con, source, columns, labels, sample, desk.choices.columns)
+        readings = typed.readings(con, source, columns, labels, sample, desk.choices.columns, european=european)
     with spoken("loading the rows"):
         desk.tell("loading rows", None)
         con.execute(f"CREATE TABLE {names.quoted(table)} AS SELECT {typed.selected(columns, readings)} FROM {source}")

@@ -102,7 +102,6 @@ def _year_leads(sample: Sequence[str]) -> bool:
 
 def _ordered(seen: Seen, real: Sequence[_Group], unreal: Sequence[Mask]) -> types.Reading:
     shapes = {g.shape for g in real}
-    lost = masks.count(unreal)
     kind = types.TIMESTAMP if any(shape.clock for shape in shapes) else types.DATE
     suffix = "_time" if kind == types.TIMESTAMP else "_date"
     assumptions: list[masks.Told] = []
@@ -111,12 +110,13 @@ def _ordered(seen: Seen, real: Sequence[_Group], unreal: Sequence[Mask]) -> type
     if any(g.shape.utc for g in real):
         assumptions.append(f"{seen.label}: times ending in Z are in UTC.")
     doubts: list[Callable[[str], Doubt]] = []
-    if unreal:
-        what = masks.some(unreal, "is no date", "are no dates")
-        doubts.append(lambda name: Doubt(seen.where, f"{what}; empty in {name}", "correct the file"))
     orders = _fitting(real, seen)
+    if unreal:
+        why = masks.some(unreal, "is no date", "are no dates")
+        ways = [ORDERS[bit] for bit in orders] or [types.DAY_FIRST, types.MONTH_FIRST]
+        return types.text(seen.name, f"{seen.label}: kept as text, because {why}.", ways=tuple(ways))
     if not orders:
-        return _mixed(seen, real, shapes, kind, suffix, assumptions, doubts, lost)
+        return _mixed(seen, real, shapes, kind, suffix, assumptions)
     way, others = ORDERS[orders[0]], [ORDERS[bit] for bit in orders[1:]]
     same = set(orders) == {masks.DAY, masks.MONTH} and all(g.mask.bits & masks.AGREE for g in real)
     if len(orders) > 1 and not same:
@@ -143,7 +143,6 @@ def _ordered(seen: Seen, real: Sequence[_Group], unreal: Sequence[Mask]) -> type
         assumptions=assumptions,
         doubts=doubts,
         beside=bool(doubts),
-        lost=lost,
     )
 
 
@@ -166,8 +165,6 @@ def _mixed(
     kind: str,
     suffix: str,
     assumptions: Sequence[masks.Told],
-    doubts: Sequence[Callable[[str], Doubt]],
-    lost: int,
 ) -> types.Reading:
     """Dates written in several ways: each by the order of its own kind, if that can be told."""
     orders: dict[str, int] = {}
@@ -196,8 +193,7 @@ def _mixed(
         assumptions=assumptions,
         doubts=[
             lambda name: Doubt(seen.where, f"{what}; {name} reads each by itself{empty}", "keep the text only"),
-            *doubts,
         ],
         beside=True,
-        lost=lost + undecided,
+        lost=undecided,
     )

@@ -172,7 +172,7 @@ def follow(found: types.Reading, way: str, made: Conversion, seen: Seen, unfit: 
     ways = tuple(dict.fromkeys(other for other in (found.way, *found.ways, types.TEXT) if other != way))
     said = (f"{seen.label}: read as {way}, as chosen.",)
     apart = found.beside is not None and found.way in _ORDERS and way in _ORDERS
-    if not (unfit or apart or way in _COUNTS or way == types.OFFSET_TIME):
+    if not (unfit or apart or way == types.OFFSET_TIME):
         return types.Reading(made.type, made.sql, said, (), way, ways)
     name = seen.beside(made.suffix)
     doubts: tuple[Doubt, ...] = ()
@@ -181,6 +181,4 @@ def follow(found: types.Reading, way: str, made: Conversion, seen: Seen, unfit: 
         what = f"{shown} cannot be read as {way}; empty in {name}"
         doubts = (Doubt(seen.where, what, "choose another way"),)
     extra = types.Beside(name, made.type, made.sql, made.said)
-    number = found.type in (types.BIGINT, types.DOUBLE) and way in _COUNTS
-    kind, sql = (found.type, found.sql) if number else (types.VARCHAR, quoted(seen.name))
-    return types.Reading(kind, sql, said, doubts, way, ways, extra, unfit)
+    return types.Reading(types.VARCHAR, quoted(seen.name), said, doubts, way, ways, extra, unfit)

@@ -69,6 +69,8 @@ class Seen:
     """Decimal signs that columns of the same table surely have."""
     dots: bool = False
     """Whether in a column of the same table points seem to stand between thousands."""
+    european: bool = False
+    """Whether the file is written as where commas stand before decimals: its fields are cut by semicolons."""
 
     @property
     def where(self) -> str:
@@ -108,7 +110,8 @@ def look(
     words: list[Mask] = []
     others: list[Mask] = []
     for mask in masks:
-        kind = missing if types.is_missing(mask.text) else others if has_digit(mask.text) else words
+        absent = types.is_missing(mask.text) or types.stands_in(mask.text) or bool(_ERROR.fullmatch(mask.text))
+        kind = missing if absent else others if has_digit(mask.text) else words
         kind.append(mask)
     said = tuple(value.strip() for value in sample if value is not None)
     return Seen(name, label, tuple(missing), tuple(words), tuple(others), said, beside)
@@ -148,27 +151,25 @@ def reading(
     beside: bool = False,
     lost: int = 0,
 ) -> types.Reading:
-    """The typed reading of a column: in its place, or beside it where asked or where other words stand in it.
+    """The typed reading of a column: in its place, or beside it where asked; text where other words stand in it.
 
     `doubts` are given the name of the typed column, `said` is what it holds.
     """
     ways = (*ways, types.TEXT)
-    apart = beside or bool(seen.words)
-    name = seen.beside(suffix) if apart else seen.name
+    if seen.words and not beside:
+        shown = [f"“{mask.low.strip()}”" for mask in sorted(seen.words, key=lambda mask: -mask.count)[:3]]
+        are = "is none" if count(seen.words) == 1 else "are none"
+        why = f"all but {values(count(seen.words))} ({', '.join(shown)}) are {types.say(kind)}; those {are}"
+        return types.text(seen.name, f"{seen.label}: kept as text: {why}.", ways=(way, *ways[:-1]))
+    name = seen.beside(suffix) if beside else seen.name
     told = [line if isinstance(line, str) else line(name) for line in assumptions]
     spelled = sorted({text for mask in seen.missing for text in (mask.low.strip(), mask.high.strip()) if text})
     if spelled:
         shown = [spelled[0], *spelled[-1:]] if len(spelled) > 1 else spelled
         told.append(types.missing_said(seen.label, count(m for m in seen.missing if m.text), shown, kind))
     found = [doubt(name) for doubt in doubts]
-    if not apart:
+    if not beside:
         return types.Reading(kind, sql, tuple(told), tuple(found), way, ways)
-    if seen.words:
-        words = count(seen.words)
-        shown = [f"“{mask.low.strip()}”" for mask in sorted(seen.words, key=lambda mask: -mask.count)[:3]]
-        are = "is" if words == 1 else "are"
-        what = f"{values(words)} ({', '.join(shown)}) {are} empty in {name}, because all others are {types.say(kind)}"
-        found.append(Doubt(seen.where, what, "keep the text only"))
     said = said or {types.DATE: "as date", types.TIMESTAMP: "as time"}.get(kind, "as number")
     extra = types.Beside(name, kind, sql, said)
     column = quoted(seen.name)

@@ -85,7 +85,10 @@ def decide(seen: Seen) -> types.Reading | None:
     marked = any(g.shape.unit or g.shape.sign == "()" or g.shape.thousands or g.shape.decimal == "," for g in groups)
     if len(groups) < len(seen.others):
         odd = [mask for mask in seen.others if mask not in [g.mask for g in groups]]
-        return _kept(seen, masks.some(odd, "is no number", "are no numbers")) if marked else None
+        if not marked:
+            return None
+        why = masks.some(odd, "is no number", "are no numbers")
+        return types.text(seen.name, f"{seen.label}: kept as text, because {why}.", ways=(types.NUMBER, types.COMMA))
     if _is_code(seen, groups):
         return None
     refused = _units(groups)
@@ -177,13 +180,13 @@ def _convert(seen: Seen, groups: Sequence[_Group]) -> types.Reading:
     kind = types.DOUBLE if places else types.BIGINT
     way = types.WHOLE if not places else types.COMMA if decimal == "," else types.NUMBER
     other = (types.NUMBER,) if not places else ()
-    if doubts:
+    if len(fitting) == 2 and either:
         read_as_decimal = either[0].shape.decimal == decimal
         other = (types.WHOLE,) if read_as_decimal else (types.NUMBER if decimal == "," else types.COMMA,)
     return masks.reading(
         seen,
         kind,
-        sql(seen.name, decimal, kind, sure=not any("9" in word.text for word in seen.words)),
+        sql(seen.name, decimal, kind, sure=not any("9" in word.text for word in (*seen.words, *seen.missing))),
         way=way,
         ways=other,
         suffix="_number",
@@ -201,14 +204,15 @@ def _open_decimal(seen: Seen, groups: Sequence[_Group], either: Sequence[_Group]
     if elsewhere == ",":
         return ",", True
     if sign == ",":
+        # Three digits behind a comma, in every number from a thousand on: so people write thousands.
         if elsewhere == "." or _shortened(groups):
             return ".", True
-        return ("." if _grouped(groups) else ""), False
+        return ("." if _grouped(groups) else ""), not seen.european
     if not _grouped(groups):
         return ".", True
     # Machines write decimal points, so a lone point is one unless money or left-out zeros speak against it.
     money = any(g.shape.unit not in ("", "%") for g in groups)
-    return ("," if money or _shortened(groups) or seen.dots else "."), False
+    return (",", False) if money or _shortened(groups) or seen.dots or seen.european else (".", True)
 
 
 def _grouped(groups: Sequence[_Group]) -> bool:

@@ -171,8 +171,10 @@ def find(
     if count > 2 and header_rows is None:
         doubts.append(Doubt(f"line {head[0].line}", f"{count} lines were read as one header", "some of them as rows"))
     first = rows[start]
-    several = next((r for r in records[:first] if r.filled > 1 and not _comment(r, table)), None)
-    if several is not None and above is None:
+    cut = [r for r in records[:first] if r.filled > 1 and not _comment(r, table)]
+    several = cut[0] if cut else None
+    # A single line with more fields than the table is a sentence cut at its commas; others may have been rows.
+    if several is not None and above is None and (len(cut) > 1 or several.width <= table):
         doubts.append(
             Doubt(
                 f"line {several.line}",
@@ -394,7 +396,7 @@ def _labels(head: Sequence[Record], width: int) -> tuple[tuple[str, ...], list[s
         missing = width - len(last)
         names = "name" if missing == 1 else "names"
         said = f"The header has {missing} {names} less than the rows have fields"
-        if head[-1].filled and missing:
+        if head[-1].filled:
             doubts.append(Doubt(f"line {line}", said, "another column has no name"))
     as_written = [list(row) for row in rows]
     for at, upper in enumerate(rows[:-1]):

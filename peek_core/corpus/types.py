@@ -35,6 +35,12 @@ MISSING_WORDS = (
     *("-", "--", "\u2013", "\u2014", "?", "."),
 )
 
+# What a number, date or time is replaced by where there is none; in a column of words it may be an answer.
+STAND_INS = (
+    *("unknown", "(unknown)", "not asked", "not applicable", "not available", "n.a.", "tbd", "tba", "blank", "(blank)"),
+    *("empty", "(empty)", "(none)", "unbekannt", "k.a.", "k. a.", "keine angabe", "inconnu", "desconocido"),
+)
+
 _INT = re.compile(r"-?(?:0|[1-9]\d{0,18})", re.ASCII)
 _DECIMAL_SQL = r"-?(0|[1-9][0-9]{0,16})(\.[0-9]{1,20}([eE][+-]?[0-9]{1,3})?|[eE][+-][0-9]{1,3})?"
 _DECIMAL = re.compile(_DECIMAL_SQL)
@@ -83,6 +89,11 @@ def is_missing(value: str) -> bool:
 def says_version(label: str) -> bool:
     """Whether the name of a column says that it holds versions, where 5.10 comes after 5.9."""
     return bool(_VERSION_LABEL.search(label.lower().replace("_", " ")))
+
+
+def stands_in(value: str) -> bool:
+    """Whether a word takes the place of a missing number or date, such as `unknown` or `****`."""
+    return value.strip().lower() in STAND_INS or not any(map(str.isalnum, value))
 
 
 def possible(values: Iterable[str | None]) -> tuple[str, ...]:
@@ -219,6 +230,9 @@ def decide(column: str, label: str, found: Sequence[object]) -> Reading:
     bits, missing = _int(found[0]), _int(found[1])
     shapes = bits & (_MISSING - 1) | bits & _OTHER
     kind, _, way, ways = next((a for a in _ALLOWED if shapes and not shapes & ~a[1]), (VARCHAR, 0, TEXT, ()))
+    if not shapes and missing:
+        said = f"{label}: holds only words for missing, such as “{found[2]}”; read as missing."
+        return Reading(VARCHAR, "NULL::VARCHAR", (said,), ways=(TEXT,))
     if kind == VARCHAR:
         return text(column)
     if kind == DOUBLE:

@@ -53,8 +53,13 @@ def test_lines_above_the_header_are_told_apart(above: str, table: str) -> None:
 
 
 def test_a_line_with_several_fields_above_the_table_is_doubted() -> None:
-    found = of("made by x,on a friday,for y\nid,score\n1,5\n2,4\n3,3\n")
-    assert found.labels == ("id", "score") and found.doubts[0].where == "line 1"
+    found = of("made by x,on a friday\nid,score,c\n1,5,a\n2,4,b\n3,3,c\n")
+    assert found.labels == ("id", "score", "c") and found.doubts[0].where == "line 1"
+
+
+def test_one_line_above_that_is_wider_than_the_table_is_a_sentence() -> None:
+    found = of("made by x, on a friday, for y\nid,score\n1,5\n2,4\n3,3\n")
+    assert found.labels == ("id", "score") and not found.doubts
 
 
 def test_a_title_that_shares_a_word_with_the_names_below_is_doubted() -> None:

@@ -25,9 +25,19 @@ def test_no_file_is_read_wrong_without_a_word(read: list[tuple[Case, Found]]) ->
     assert [case.path.name for case, found in read if verdict(case, found) == "silent"] == []
 
 
+MISSTATED = {
+    "csvkit_test_latin1.csv": "one row is stated; two lines stand below the header",
+    "frictionless_table-infer-iso-8859-7.csv": "two columns are stated; every line has three fields",
+    "survey_300mAThree.CSV": "2,501 rows are stated; the file has 2,500 lines and no header",
+    "survey_pssave_traindata_m_10_n_10_timelow_15_timehight_30_numofloop_2000.csv": "11 are stated; it has 10 lines",
+}
+"""Files whose own bytes show another shape than the index states."""
+
+
 def test_nearly_all_have_the_shape_that_their_source_states(read: list[tuple[Case, Found]]) -> None:
-    wrong = [case.path.name for case, found in read if not shape_right(case, found)]
-    assert len(wrong) <= 0.05 * len(read), wrong
+    stated = [(case, found) for case, found in read if case.path.name not in MISSTATED]
+    wrong = [case.path.name for case, found in stated if not shape_right(case, found)]
+    assert len(wrong) <= 0.05 * len(stated), wrong
 
 
 def test_cells_are_what_the_source_states(read: list[tuple[Case, Found]]) -> None:
@@ -37,7 +47,7 @@ def test_cells_are_what_the_source_states(read: list[tuple[Case, Found]]) -> Non
 
 def test_rightly_read_files_seldom_carry_a_doubt(read: list[tuple[Case, Found]]) -> None:
     right = [(case, found) for case, found in read if verdict(case, found) == "right"]
-    doubted = [case.path.name for case, found in right if found.said and not found.refused]
+    doubted = [case.path.name for case, found in right if found.doubts]
     assert len(doubted) <= 0.1 * len(right), doubted
 
 
