@@ -32,7 +32,10 @@ def what_was_read(report: LoadReport) -> None:
             ("Dialect", t.dialect),
         ]
     facts += [
-        ("Key", f"{k.left_table}.{k.left_column} = {k.right_table}.{k.right_column}, {k.share:.0%} found")
+        (
+            "Key",
+            f"{k.left_table}.{k.left_column} = {k.right_table}.{k.right_column}, {min(k.share, 0.999 if k.share < 1 else 1):.1%} found",
+        )
         for k in report.keys
     ]
     body = "".join(f"<dt>{esc(k)}</dt><dd>{esc(v)}</dd>" for k, v in facts)

@@ -30,6 +30,7 @@ from peek_core.errors import UnreadableFile
 from peek_core.values.dataset import Column, Doubt, ReadChoices, TableReport
 
 _MAX_TABLES = 12
+_MEMORY_MB, _MEMORY_A_COLUMN_MB, _NARROW = 384, 8, 40
 _TAIL = 1 << 16
 _TAIL_RECORDS = 20
 
@@ -232,6 +233,8 @@ def _filled(
 ) -> Filled:
     """Creates `table` from a relation of text: one scan decides the types, one loads."""
     con = desk.con
+    # A long file needs no more; a wide one does, since the engine gathers whole groups of rows of every column.
+    con.execute(f"SET memory_limit = '{_MEMORY_MB + _MEMORY_A_COLUMN_MB * max(0, len(columns) - _NARROW)}MB'")
     with spoken("checking the values"):
         desk.tell("checking values", None)
         sample = typed.sample(con, source, columns)

@@ -94,7 +94,10 @@ class Linker:
         self.world, self.values, self.terms = world, world.values(), world.terms(rules)
         self.roots = {_root(t): t for t in self.terms}
         self.names, self.alias = self._aliases()
-        self.rows = _ROWS | {stem(_words(world.name)[-1])}
+        own = stem(_words(world.name)[-1])
+        others = {stem(_words(name)[-1]) for name in world.other_tables}
+        # "How many tickets" is no question about customers where another table is called so.
+        self.rows = (_ROWS | {own}) - (others - {own})
 
     def _aliases(self) -> tuple[dict[str, str], dict[str, str]]:
         """Full names, and shorter names that only one column can mean."""

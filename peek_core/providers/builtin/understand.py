@@ -39,7 +39,19 @@ def worlds(data: Mapping[str, list[Mapping[str, Any]]], today: str) -> list[Worl
         q for w in data.get("working_memory", ()) for s in w.get("steps", [w]) for q in s["queries"] if not q["error"]
     ]
     day = date.fromisoformat(today[:10]) if re.match(r"\d{4}-\d\d-\d\d", today) else date.max
-    return [World(t, day, known, items, queries, f"{t['name']}." if len(tables) > 1 else "") for t in tables]
+    names = [str(t["name"]) for t in tables]
+    return [
+        World(
+            t,
+            day,
+            known,
+            items,
+            queries,
+            f"{t['name']}." if len(tables) > 1 else "",
+            [n for n in names if n != t["name"]],
+        )
+        for t in tables
+    ]
 
 
 def free_items(data: Mapping[str, list[Mapping[str, Any]]]) -> int:

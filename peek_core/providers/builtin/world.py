@@ -47,6 +47,8 @@ class World:
     items: Sequence[Mapping[str, Any]] = ()
     queries: Sequence[Mapping[str, Any]] = ()
     prefix: str = ""
+    other_tables: Sequence[str] = ()
+    """Names of the dataset's other tables: their rows are not this table's."""
     columns: dict[str, Mapping[str, Any]] = field(init=False)
     parsed: list[tuple[str, str, re.Match[str]]] = field(init=False)
 
