@@ -32,14 +32,16 @@ def what_was_read(report: LoadReport) -> None:
             ("Dialect", t.dialect),
         ]
     facts += [
-        (
-            "Key",
-            f"{k.left_table}.{k.left_column} = {k.right_table}.{k.right_column}, {min(k.share, 0.999 if k.share < 1 else 1):.1%} found",
-        )
+        ("Key", f"{k.left_table}.{k.left_column} = {k.right_table}.{k.right_column}, {_share(k.share)} found")
         for k in report.keys
     ]
     body = "".join(f"<dt>{esc(k)}</dt><dd>{esc(v)}</dd>" for k, v in facts)
     draw(f'<div class="pk-cap">What was read</div><dl class="pk-key">{body}</dl>')
+
+
+def _share(value: float) -> str:
+    """Nearly all is not all."""
+    return f"{value:.0%}" if value == 1 or value < 0.995 else f"{min(value, 0.999):.1%}"
 
 
 def accounts(report: LoadReport) -> None:

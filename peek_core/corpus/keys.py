@@ -15,8 +15,8 @@ from functools import lru_cache
 import duckdb
 from rapidfuzz import fuzz
 
-from peek_core.corpus import types
 from peek_core.corpus.names import quoted
+from peek_core.corpus.typed import types
 from peek_core.values.dataset import JoinKey
 
 SHARE = 0.9

@@ -19,16 +19,17 @@ from pathlib import Path
 
 import duckdb
 
-from peek_core.corpus import archives, decode, kinds, names
-from peek_core.corpus.csv_reader import load_csv
+from peek_core.corpus import archives, kinds, names
 from peek_core.corpus.desk import Desk, Loaded, Progress
-from peek_core.corpus.json_reader import load_json
+from peek_core.corpus.documents.json_reader import load_json
+from peek_core.corpus.documents.parquet_reader import load_parquet
 from peek_core.corpus.keys import suggest_keys
 from peek_core.corpus.kinds import Kind
-from peek_core.corpus.parquet_reader import load_parquet
 from peek_core.corpus.refusals import spoken
+from peek_core.corpus.text import decode
+from peek_core.corpus.text.csv_reader import load_csv
 from peek_core.corpus.wording import some
-from peek_core.corpus.xlsx_reader import load_workbook
+from peek_core.corpus.workbook.xlsx_reader import load_workbook
 from peek_core.errors import UnreadableFile
 from peek_core.values.dataset import Doubt, LoadReport, ReadChoices, SourceFile
 

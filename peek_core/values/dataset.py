@@ -24,7 +24,7 @@ class Column:
     sample: str = ""
     """One non-null value, at most 60 characters."""
     way: str = ""
-    """How its text was read, in the words of corpus/types.py, e.g. `day first`; empty where the file itself is typed."""
+    """How its text was read, in the words of corpus/typed/types.py, e.g. `day first`; empty where the file itself is typed."""
     ways: tuple[str, ...] = ()
     """Other ways its values allow, for a person to choose."""
 

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from openpyxl import Workbook  # type: ignore[import-untyped]
 
-from peek_core.corpus import workbook_guard
 from peek_core.corpus.load import Source, load_file
+from peek_core.corpus.workbook import workbook_guard
 from peek_core.corpus.worker import load_in_process
 from peek_core.errors import Broken, PeekError, UnreadableFile
 from peek_core.values.dataset import LoadReport

@@ -1,0 +1,1 @@
+"""From JSON, JSON Lines and Parquet to tables."""

@@ -1,0 +1,147 @@
+"""Parquet: the few types of this app, and nothing lost on the way without a word."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from peek_core.corpus.documents import parquet_reader
+from peek_core.errors import PeekError, UnreadableFile
+
+Load = Callable[..., Any]
+
+
+@pytest.fixture
+def query(load: Load, tmp_path: Path) -> Callable[[str], Any]:
+    """Loads the result of a query as DuckDB writes it."""
+
+    def run(select: str) -> Any:
+        path = tmp_path / "made.parquet"
+        duckdb.connect().execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
+        return load(path.read_bytes(), name="t.parquet")
+
+    return run
+
+
+def arrow(**columns: Any) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns), out)
+    return out.getvalue()
+
+
+def one(shelf: Any, column: str = "v") -> tuple[str, list[Any]]:
+    """Type and values of a column."""
+    return shelf.types()[column], [row[0] for row in shelf.sql(f"SELECT {column} FROM t")]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "arrived", "said"),
+    [
+        ("1::TINYINT, 2::TINYINT", "BIGINT", [1, 2], ""),
+        ("1::UINTEGER, 4294967295::UINTEGER", "BIGINT", [1, 4_294_967_295], ""),
+        ("1::UBIGINT, 5::UBIGINT", "BIGINT", [1, 5], ""),
+        ("1::UBIGINT, 18446744073709551615::UBIGINT", "VARCHAR", ["1", str(2**64 - 1)], "too many digits"),
+        ("0.1::FLOAT, 4.1::FLOAT", "DOUBLE", [0.1, 4.1], "shortest form"),
+        ("0.1::DOUBLE, NULL", "DOUBLE", [0.1, None], ""),
+        ("0.5::DOUBLE, 'nan'::DOUBLE", "DOUBLE", [0.5, None], "1 value such as NaN and Infinity read as missing"),
+        ("'-inf'::FLOAT, 'nan'::FLOAT", "DOUBLE", [None, None], "2 values such as NaN"),
+        ("0.10::DECIMAL(18,2), 12.34::DECIMAL(18,2)", "DOUBLE", [0.1, 12.34], "hold every one of them exactly"),
+        ("0.1::DECIMAL(30,20), 0.12345678901234567891::DECIMAL(30,20)", "VARCHAR",
+         ["0.10000000000000000000", "0.12345678901234567891"], "some of their decimals would be rounded"),
+        ("7::DECIMAL(9,0), 8::DECIMAL(9,0)", "BIGINT", [7, 8], ""),
+        ("DATE '2024-03-01', NULL", "DATE", [date(2024, 3, 1), None], ""),
+        ("TIMESTAMP_MS '2024-03-01 10:00:00', NULL", "TIMESTAMP", [datetime(2024, 3, 1, 10), None], ""),
+        ("TIMESTAMPTZ '2024-03-01 10:00:00+02', NULL", "TIMESTAMP", [datetime(2024, 3, 1, 8), None], "read as UTC"),
+        ("TIMESTAMP_NS '2024-03-01 10:00:00.000001', NULL", "TIMESTAMP", [datetime(2024, 3, 1, 10, 0, 0, 1), None], ""),
+        ("TIMESTAMP_NS '2024-03-01 10:00:00.000001999', NULL", "TIMESTAMP", [datetime(2024, 3, 1, 10, 0, 0, 1), None],
+         "1 times finer than a microsecond were cut"),
+        ("TIME '10:30:00', NULL", "VARCHAR", ["10:30:00", None], "TIME, kept as text"),
+        ("INTERVAL 3 DAY, NULL", "VARCHAR", ["3 days", None], "INTERVAL, kept as text"),
+        ("'0f0e0d0c-0000-4000-8000-000000000001'::UUID, NULL", "VARCHAR", ["0f0e0d0c-0000-4000-8000-000000000001", None], ""),
+        ("true, NULL", "BOOLEAN", [True, None], ""),
+        ("'00501', ''", "VARCHAR", ["00501", ""], ""),
+        ("'\\xC3\\xA9'::BLOB, 'a'::BLOB", "VARCHAR", ["é", "a"], "all of them UTF-8"),
+        ("'\\xFF'::BLOB, 'a'::BLOB", "VARCHAR", ["\\xFF", "a"], "bytes that are no text"),
+        ("[1, 2], NULL", "VARCHAR", ["[1,2]", None], "kept as JSON text"),
+        ("MAP {'k': 1}, NULL", "VARCHAR", ['{"k":1}', None], "kept as JSON text"),
+    ],
+)  # fmt: skip
+def test_every_type_becomes_one_that_the_app_knows(
+    query: Callable[[str], Any], values: str, kind: str, arrived: list[Any], said: str
+) -> None:
+    shelf = query(f"SELECT unnest([{values}]) AS v")
+    assert one(shelf) == (kind, arrived)
+    assert [said in line for line in shelf.table.assumptions] == ([True] if said else [])
+    assert shelf.table.columns[0].distinct == len({value for value in arrived if value is not None})
+
+
+def test_structs_become_columns_one_level_deep(query: Callable[[str], Any]) -> None:
+    shelf = query("SELECT 1 AS id, {'name': 'A', 'home': {'city': 'B'}} AS \"User\" UNION ALL SELECT 2, NULL")
+    assert [(c.name, c.label) for c in shelf.table.columns] == [
+        ("id", "id"), ("user_name", "User.name"), ("user_home", "User.home"),
+    ]  # fmt: skip
+    assert shelf.sql("SELECT * FROM t ORDER BY id") == [(1, "A", '{"city":"B"}'), (2, None, None)]
+    assert "User: its fields became the columns User.name, User.home." in shelf.table.assumptions
+
+
+def test_names_are_those_of_the_file(load: Load) -> None:
+    shelf = load(arrow(**{"A": [1], "a": [2], "": [3], "Größe (cm)": [4], "order": [5]}), name="t.parquet")
+    assert [c.label for c in shelf.table.columns] == ["A", "a", "", "Größe (cm)", "order"]
+    assert shelf.sql("SELECT a, a_2, column_3, größe_cm, order_ FROM t") == [(1, 2, 3, 4, 5)]
+
+
+def test_what_others_write(load: Load) -> None:
+    shelf = load(
+        arrow(
+            word=pa.array(["x", "y", None]).dictionary_encode(),
+            wide=pa.array([None, 1, 2], pa.decimal256(50, 3)),
+            half=pa.array([1.5, None, 2], pa.float16()),
+        ),
+        name="t",
+    )
+    assert shelf.types() == {"word": "VARCHAR", "wide": "DOUBLE", "half": "DOUBLE"}
+    assert any("more than 38 digits" in line for line in shelf.table.assumptions)
+    assert (shelf.table.encoding, shelf.table.rows, shelf.table.columns[0].sample) == ("Parquet", 3, "x")
+
+
+def test_a_table_without_rows(query: Callable[[str], Any]) -> None:
+    shelf = query("SELECT 1 AS id, 'a' AS c WHERE false")
+    assert shelf.table.rows == 0 and shelf.types() == {"id": "BIGINT", "c": "VARCHAR"}
+
+
+def test_a_small_file_that_claims_many_rows_is_refused(
+    load: Load, query: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_reader, "SUSPECT", 1_000)
+    monkeypatch.setattr(parquet_reader, "MAX_ROWS_PER_BYTE", 10)
+    with pytest.raises(UnreadableFile, match="claims 1,000,000 rows"):
+        query("SELECT 1 AS id FROM range(1000000)")
+    assert query("SELECT 1 AS id FROM range(900)").table.rows == 900
+
+
+@pytest.mark.parametrize("cut", [20, 0.5, 0.9])
+def test_a_cut_file_is_refused_by_its_own_name(load: Load, cut: float) -> None:
+    good = arrow(v=list(range(500)))
+    with pytest.raises(UnreadableFile, match="t is a damaged Parquet file") as raised:
+        load(good[: int(cut if cut > 1 else cut * len(good))], name="secret-folder.parquet")
+    assert "secret-folder" not in raised.value.sentence()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_file_with_changed_bytes_is_a_table_or_a_sentence(load: Load, seed: int) -> None:
+    chance = random.Random(seed)
+    bad = bytearray(arrow(v=list(range(50)), w=[f"w{n % 7}" for n in range(50)]))
+    for _ in range(3):
+        bad[chance.randrange(4, len(bad) - 8)] = chance.randrange(256)
+    with suppress(PeekError):
+        assert load(bytes(bad), name="t.parquet").table.columns
