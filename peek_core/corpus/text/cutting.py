@@ -112,6 +112,9 @@ class Cutter:
 
     def _fitting(self, line: str, width: int) -> tuple[str, ...]:
         """The line in `width` fields, one quote that opens a field taken as an ordinary sign; empty if none will do."""
+        fields, opened, _ = self.cut(line, pairs_close=True)
+        if opened is None and len(fields) == width:
+            return fields
         at, tried = -1, 0
         while (at := line.find(self.quote, at + 1)) >= 0 and tried < _QUOTES:
             tried += 1
@@ -124,15 +127,18 @@ class Cutter:
         """One line in which quotes that never close are ordinary signs."""
         literal: set[int] = set()
         while True:
-            fields, opened, _ = self.cut(line, literal)
+            fields, opened, _ = self.cut(line, literal, pairs_close=True)
             if opened is None:
                 return fields
             literal.add(opened)
 
-    def cut(self, text: str, literal: Sequence[int] | set[int] = ()) -> tuple[tuple[str, ...], int | None, bool]:
+    def cut(
+        self, text: str, literal: Sequence[int] | set[int] = (), *, pairs_close: bool = False
+    ) -> tuple[tuple[str, ...], int | None, bool]:
         """Fields, the place of a quote that was not closed, and whether a quote stood inside a quoted field.
 
-        Quotes at the places in `literal` do not open a field.
+        Quotes at the places in `literal` do not open a field. `pairs_close`: in a field that never closes otherwise, the
+        second of two quotes does, as in `"a 55""`.
         """
         delimiter, quote, blanks = self.delimiter, self.quote, self.delimiter != " "
         fields: list[str] = []
@@ -142,7 +148,7 @@ class Cutter:
             while blanks and start < end and text[start] == " ":
                 start += 1
             if start < end and text[start] == quote and start not in literal:
-                found = self._close(text, start + 1)
+                found = self._close(text, start + 1, pairs_close=pairs_close)
                 if found is None:
                     return tuple(fields), start, stray
                 close, after, inner = found
@@ -175,17 +181,20 @@ class Cutter:
             at = (found[1] if found else at + len(field)) + len(delimiter)
         return tuple(flags)
 
-    def _close(self, text: str, at: int) -> tuple[int, int, bool] | None:
+    def _close(self, text: str, at: int, *, pairs_close: bool = False) -> tuple[int, int, bool] | None:
         """Place of the closing quote, of what follows it, and whether other quotes stood before it."""
         quote, end, inner = self.quote, len(text), False
+        pair: int | None = None
         while True:
             at = text.find(quote, at)
             if at < 0:
-                return None
+                return (pair + 1, pair + 2, True) if pair is not None else None
             if self.escape != quote and self._escaped(text, at):
                 at += 1
                 continue
             if self.escape == quote and text.startswith(quote, at + 1):
+                if pairs_close and (at + 2 == end or text.startswith(self.delimiter, at + 2)):
+                    pair = at if pair is None else pair
                 at += 2
                 continue
             after = at + 1
