@@ -90,8 +90,11 @@ def as_csv(held: Table) -> bytes:
 
 def notes(report: LoadReport) -> None:
     said = [(tag("doubt", "warn"), _doubt(d)) for d in report.doubts]
-    said += [(tag("repair", "accent"), n) for t in report.tables for n in t.repairs]
-    said += [(tag("assumed", "line"), n) for t in report.tables for n in t.assumptions]
+    several = len(report.tables) > 1
+    for t in report.tables:
+        of = f"{t.name}: " if several else ""
+        said += [(tag("repair", "accent"), of + n) for n in t.repairs]
+        said += [(tag("assumed", "line"), of + n) for n in t.assumptions]
     draw(
         f'<div class="pk-sec" style="padding-top:14px"><span>Doubts, repairs and assumptions</span><span>{len(said)}; “Read it '
         "otherwise” below changes how</span></div>"

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from peek_core.context_map.map import render
-from peek_core.errors import Conflict, NotFound, QueryFailed, Refused
+from peek_core.errors import Conflict, NotFound, QueryFailed, Refused, UnreadableFile
 from peek_core.providers.scripted import Scripted
+from peek_core.values.dataset import ReadChoices
 from peek_core.values.events import Event
 from peek_core.workspace import Workspace
 
@@ -270,3 +271,49 @@ def test_the_data_directory_can_be_shared_and_pid_names_the_owner(open_workspace
     a, b = open_workspace(), open_workspace()
     assert a._jobs.owner != b._jobs.owner
     assert a._jobs.owner.startswith(str(os.getpid()))
+
+
+def test_another_reading_is_looked_at_before_it_is_kept(
+    open_workspace: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    source = tmp_path / "t.csv"
+    source.write_text("id;created\n1;03/01/2024\n2;04/02/2024\n", "utf-8")
+    w = open_workspace(Scripted([]))
+    dataset = w.load(source).id
+    source.unlink()  # the kept original is read, not the file
+    file, report = w.reread(dataset, {"t.csv": ReadChoices(columns={"created": "month first"})})
+    assert w.dataset(dataset).version == 1 and not [d for d in report.doubts if "created" in d.where]
+    w.shelf.discard(file)
+    assert w.sql(dataset, "SELECT max(month(created_date)) FROM t").table.rows == ((2,),)
+    w.apply_reread(dataset, *w.reread(dataset, {"t.csv": ReadChoices(columns={"created": "month first"})}))
+    assert w.dataset(dataset).version == 2
+    assert w.sql(dataset, "SELECT max(month(created_date)) FROM t").table.rows == ((4,),)
+    assert w.report(dataset).sources[0].choices.columns == {"created": "month first"}
+
+
+def test_a_file_read_by_its_path_must_be_the_same_when_read_again(
+    open_workspace: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    source = tmp_path / "t.csv"
+    source.write_text("id;a\n1;x\n", "utf-8")
+    w = open_workspace(Scripted([]))
+    dataset = w.load(source, keep=False).id
+    source.write_text("id;a\n1;y\n", "utf-8")
+    with pytest.raises(Refused, match="not the file it was"):
+        w.reread(dataset, {})
+    source.unlink()
+    with pytest.raises(UnreadableFile):
+        w.reread(dataset, {})
+    assert w.sql(dataset, "SELECT a FROM t").table.rows == (("x",),)
+
+
+def test_further_files_become_tables_of_a_dataset(open_workspace: Callable[..., Workspace], tmp_path: Path) -> None:
+    for name, text in (("a", "id,k\n1,x\n2,y\n3,z\n"), ("b", "k,v\nx,1\ny,2\nz,3\n")):
+        (tmp_path / f"{name}.csv").write_text(text, "utf-8")
+    w = open_workspace(Scripted([]))
+    dataset = w.load(tmp_path / "a.csv").id
+    w.load(tmp_path / "b.csv", into=dataset)
+    report = w.report(dataset)
+    assert [t.name for t in report.tables] == ["a", "b"] and w.dataset(dataset).version == 2
+    assert [(k.left_column, k.right_column) for k in report.keys] == [("k", "k")]
+    assert w.sql(dataset, "SELECT sum(v) FROM a JOIN b USING (k)").table.rows == ((6,),)

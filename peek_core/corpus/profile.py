@@ -225,7 +225,7 @@ def _bars(fact: _Facts, counts: Mapping[int, int], low: float, high: float) -> t
         value = low + (high - low) * at / BINS
         if _kind(fact) == "time":
             return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%d")
-        return f"{value:.4g}"
+        return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
 
     return tuple(Bin(shown(at), shown(at + 1), counts.get(at, 0)) for at in range(BINS))
 
