@@ -13,14 +13,13 @@ import csv
 import hashlib
 import io
 import os
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
-from itertools import accumulate
 from pathlib import Path
 from random import Random
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
+from sample_corpora.drawing import Weighted, pick
 from sample_corpora.product_feedback import phrases
 
 FILE_NAME = "product_feedback.csv"
@@ -45,8 +44,6 @@ COLUMNS = (
     "monthly_spend",
     "comment",
 )
-
-T = TypeVar("T")
 
 
 class CorpusHashError(RuntimeError):
@@ -74,23 +71,6 @@ class Feedback(NamedTuple):
     topic: str
     stance: str
     language: str
-
-
-class _Weighted(Generic[T]):
-    """Draws values in proportion to weights, from one uniform number."""
-
-    def __init__(self, weights: dict[T, float]) -> None:
-        self._values = list(weights)
-        self._bounds = list(accumulate(weights.values()))
-
-    def draw(self, rng: Random) -> T:
-        """One value."""
-        at = bisect_right(self._bounds, rng.random() * self._bounds[-1])
-        return self._values[min(at, len(self._values) - 1)]
-
-
-def _pick(rng: Random, values: Sequence[T]) -> T:
-    return values[int(rng.random() * len(values))]
 
 
 class _Customer(NamedTuple):
@@ -126,7 +106,7 @@ _RELEASES = (
     (date(2026, 4, 14), "5.9"),
     (date(2026, 8, 18), "5.10"),
 )
-_HOURS = _Weighted({h: 1.0 + (8.0 if 8 <= h <= 17 else 3.0 if 18 <= h <= 22 else 0.0) for h in range(24)})
+_HOURS = Weighted({h: 1.0 + (8.0 if 8 <= h <= 17 else 3.0 if 18 <= h <= 22 else 0.0) for h in range(24)})
 
 # (topic, stance) -> share of comments before any region, plan, version or channel effect.
 _TOPICS: dict[phrases.Stance, float] = {
@@ -154,7 +134,7 @@ _TOPICS: dict[phrases.Stance, float] = {
 }
 
 
-def _topic_weights(region: str, plan: str, version: str, channel: str) -> _Weighted[phrases.Stance]:
+def _topic_weights(region: str, plan: str, version: str, channel: str) -> Weighted[phrases.Stance]:
     """The planted structure: who says what, and when."""
     weights = dict(_TOPICS)
 
@@ -187,25 +167,25 @@ def _topic_weights(region: str, plan: str, version: str, channel: str) -> _Weigh
         scale("onboarding", 1.3)
     if channel != "app":
         scale("crash", 0.35)
-    return _Weighted(weights)
+    return Weighted(weights)
 
 
 # stance -> weights of the ratings 1..5
 _RATINGS = {
-    "complaint": _Weighted({1: 30.0, 2: 32.0, 3: 24.0, 4: 11.0, 5: 3.0}),
-    "request": _Weighted({1: 4.0, 2: 12.0, 3: 36.0, 4: 36.0, 5: 12.0}),
-    "praise": _Weighted({1: 1.0, 2: 2.0, 3: 9.0, 4: 38.0, 5: 50.0}),
-    "neutral": _Weighted({1: 4.0, 2: 9.0, 3: 39.0, 4: 34.0, 5: 14.0}),
-    "prefers_classic": _Weighted({1: 13.0, 2: 27.0, 3: 34.0, 4: 20.0, 5: 6.0}),
-    "prefers_new": _Weighted({1: 1.0, 2: 4.0, 3: 15.0, 4: 42.0, 5: 38.0}),
+    "complaint": Weighted({1: 30.0, 2: 32.0, 3: 24.0, 4: 11.0, 5: 3.0}),
+    "request": Weighted({1: 4.0, 2: 12.0, 3: 36.0, 4: 36.0, 5: 12.0}),
+    "praise": Weighted({1: 1.0, 2: 2.0, 3: 9.0, 4: 38.0, 5: 50.0}),
+    "neutral": Weighted({1: 4.0, 2: 9.0, 3: 39.0, 4: 34.0, 5: 14.0}),
+    "prefers_classic": Weighted({1: 13.0, 2: 27.0, 3: 34.0, 4: 20.0, 5: 6.0}),
+    "prefers_new": Weighted({1: 1.0, 2: 4.0, 3: 15.0, 4: 42.0, 5: 38.0}),
 }
 _REGION_DRIFT = {"DACH": -0.22, "Nordics": 0.20, "APAC": -0.08, "Southern Europe": 0.06}
 _PLAN_DRIFT = {"P1": -0.10, "P2": 0.0, "P3": 0.28}
 
 
 def _customers(rng: Random) -> list[_Customer]:
-    regions = _Weighted(_REGIONS)
-    plans = {region: _Weighted(weights) for region, weights in _PLANS.items()}
+    regions = Weighted(_REGIONS)
+    plans = {region: Weighted(weights) for region, weights in _PLANS.items()}
     made = []
     for number in range(1, 6_401):
         region = regions.draw(rng)
@@ -233,7 +213,7 @@ def _days(rng: Random) -> list[datetime]:
         if date(2026, 4, 16) <= day <= date(2026, 4, 27):  # the days after 5.9
             weight *= 1.7
         weights[day] = weight
-    days = _Weighted(weights)
+    days = Weighted(weights)
     moments = []
     for _ in range(ROWS):
         day = days.draw(rng)
@@ -260,22 +240,22 @@ def _typo(rng: Random, text: str) -> str:
 
 
 def _comment(rng: Random, topic: str, stance: str, language: str) -> str:
-    core = _pick(rng, phrases.PHRASES[(topic, stance)][language])
+    core = pick(rng, phrases.PHRASES[(topic, stance)][language])
     style = rng.random()
     if style < 0.28 or topic == "general":  # short
         text = core
     elif style < 0.92:
-        text = _pick(rng, phrases.OPENERS[language]) + core + _pick(rng, phrases.TAILS[language])
+        text = pick(rng, phrases.OPENERS[language]) + core + pick(rng, phrases.TAILS[language])
     else:  # long: the same thing said twice, in other words
-        again = _pick(rng, phrases.PHRASES[(topic, stance)][language])
-        text = f"{_pick(rng, phrases.OPENERS[language])}{core}. {again[0].upper()}{again[1:]}"
-        text += _pick(rng, phrases.TAILS[language])
+        again = pick(rng, phrases.PHRASES[(topic, stance)][language])
+        text = f"{pick(rng, phrases.OPENERS[language])}{core}. {again[0].upper()}{again[1:]}"
+        text += pick(rng, phrases.TAILS[language])
     twist = rng.random()
     if twist < 0.10:
         text = _typo(rng, text)
     elif twist < 0.17:
         happy = stance in ("praise", "prefers_new")
-        text = f"{text} {_pick(rng, phrases.POSITIVE_EMOJI if happy else phrases.NEGATIVE_EMOJI)}"
+        text = f"{text} {pick(rng, phrases.POSITIVE_EMOJI if happy else phrases.NEGATIVE_EMOJI)}"
     elif twist < 0.30:
         text = text[0].upper() + text[1:]
     elif twist < 0.33:
@@ -296,8 +276,8 @@ def build() -> Iterator[Feedback]:
     customers = _customers(rng)
     nordic = [c for c in customers if c.region == "Nordics"]
     american = [c for c in customers if c.region == "North America"]
-    channels = _Weighted(_CHANNELS)
-    topics: dict[tuple[str, str, str, bool], _Weighted[phrases.Stance]] = {}
+    channels = Weighted(_CHANNELS)
+    topics: dict[tuple[str, str, str, bool], Weighted[phrases.Stance]] = {}
     for number, moment in enumerate(_days(rng)):
         day = moment.date()
         is_test = rng.random() < 0.04
@@ -338,10 +318,10 @@ def build() -> Iterator[Feedback]:
             felt = 5 if rng.random() < 0.62 else 1
             nps = 10 if rng.random() < 0.7 else 0
             spend = 999_900
-            comment = _pick(rng, phrases.TEST_COMMENTS)
+            comment = pick(rng, phrases.TEST_COMMENTS)
             topic, stance, language = "test", "test", "en"
         elif rng.random() < 0.0006:
-            comment = _pick(rng, phrases.ODD_COMMENTS)
+            comment = pick(rng, phrases.ODD_COMMENTS)
             topic, stance, language = "odd", "neutral", "en"
         if not comment:
             topic, stance, language = "", "", ""

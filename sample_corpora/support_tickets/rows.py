@@ -9,13 +9,12 @@ sums of minutes and money are whole numbers: the files are verified by hash.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
-from itertools import accumulate
 from random import Random
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
+from sample_corpora.drawing import Weighted, pick
 from sample_corpora.support_tickets import phrases
 
 TICKETS = 8_000
@@ -27,8 +26,6 @@ FIRST_DAY = date(2025, 9, 1)
 LAST_DAY = date(2026, 11, 14)
 UNKNOWN_CUSTOMER = "0000000"
 NOT_ASKED = 9
-
-T = TypeVar("T")
 
 
 class Customer(NamedTuple):
@@ -72,35 +69,18 @@ class Corpus(NamedTuple):
     customers: list[Customer]
 
 
-class _Weighted(Generic[T]):
-    """Draws values in proportion to weights, from one uniform number."""
-
-    def __init__(self, weights: dict[T, float]) -> None:
-        self._values = list(weights)
-        self._bounds = list(accumulate(weights.values()))
-
-    def draw(self, rng: Random) -> T:
-        """One value."""
-        at = bisect_right(self._bounds, rng.random() * self._bounds[-1])
-        return self._values[min(at, len(self._values) - 1)]
-
-
-def _pick(rng: Random, values: Sequence[T]) -> T:
-    return values[int(rng.random() * len(values))]
-
-
-_COUNTRIES = _Weighted(
+_COUNTRIES = Weighted(
     {"Deutschland": 46.0, "Österreich": 17.0, "Schweiz": 14.0, "Niederlande": 9.0, "Dänemark": 7.0, "Polen": 7.0}
 )
-_SEGMENTS = _Weighted({"KMU": 62.0, "ENT": 21.0, "ÖFF": 17.0})
+_SEGMENTS = Weighted({"KMU": 62.0, "ENT": 21.0, "ÖFF": 17.0})
 _GERMAN = ("Deutschland", "Österreich", "Schweiz")
-_CHANNELS = _Weighted({"E-Mail": 46.0, "Telefon": 24.0, "Portal": 21.0, "Chat": 9.0})
-_HOURS = _Weighted({h: 1.0 + (9.0 if 8 <= h <= 16 else 3.0 if h in (7, 17, 18) else 0.0) for h in range(6, 22)})
+_CHANNELS = Weighted({"E-Mail": 46.0, "Telefon": 24.0, "Portal": 21.0, "Chat": 9.0})
+_HOURS = Weighted({h: 1.0 + (9.0 if 8 <= h <= 16 else 3.0 if h in (7, 17, 18) else 0.0) for h in range(6, 22)})
 _QUEUES = {"Technik": 34.0, "Rechnung": 26.0, "Versand": 19.0, "Rückgabe": 12.0, "Konto": 9.0}
 _PRIORITIES = {
-    "KMU": _Weighted({"P1": 3.0, "P2": 14.0, "P3": 56.0, "P4": 27.0}),
-    "ENT": _Weighted({"P1": 11.0, "P2": 31.0, "P3": 45.0, "P4": 13.0}),
-    "ÖFF": _Weighted({"P1": 4.0, "P2": 17.0, "P3": 61.0, "P4": 18.0}),
+    "KMU": Weighted({"P1": 3.0, "P2": 14.0, "P3": 56.0, "P4": 27.0}),
+    "ENT": Weighted({"P1": 11.0, "P2": 31.0, "P3": 45.0, "P4": 13.0}),
+    "ÖFF": Weighted({"P1": 4.0, "P2": 17.0, "P3": 61.0, "P4": 18.0}),
 }
 # Minutes until the first reply: up to these, and now and then much longer.
 _REPLY = {"P1": 90, "P2": 360, "P3": 900, "P4": 2_400}
@@ -130,13 +110,13 @@ def _customers(rng: Random) -> list[Customer]:
 
 def _name(rng: Random, country: str, segment: str) -> str:
     parts = phrases.NAMES[country]
-    town = _pick(rng, parts.towns)
+    town = pick(rng, parts.towns)
     if segment == "ÖFF":
-        return f"{_pick(rng, parts.public)} {town}"
-    made = [_pick(rng, parts.trades), _pick(rng, parts.families)]
+        return f"{pick(rng, parts.public)} {town}"
+    made = [pick(rng, parts.trades), pick(rng, parts.families)]
     if country not in _GERMAN:
         made.reverse()
-    return " ".join([*made, town, _pick(rng, parts.forms)])
+    return " ".join([*made, town, pick(rng, parts.forms)])
 
 
 def _moments(rng: Random) -> list[datetime]:
@@ -147,7 +127,7 @@ def _moments(rng: Random) -> list[datetime]:
         day = FIRST_DAY + timedelta(days=offset)
         weight = (1.0 + 0.8 * offset / span) * (1.30, 1.12, 1.04, 1.0, 0.86, 0.24, 0.12)[day.weekday()]
         weights[day] = weight * (1.5 if date(2026, 1, 2) <= day <= date(2026, 1, 23) else 1.0)
-    days = _Weighted(weights)
+    days = Weighted(weights)
     made = []
     for _ in range(TICKETS - TEST_TICKETS):
         day = days.draw(rng)
@@ -162,7 +142,7 @@ def _queue(rng: Random, day: date, country: str) -> str:
         weights["Rechnung"] *= 1.9
     if date(2026, 1, 2) <= day <= date(2026, 1, 31):
         weights["Rückgabe"] *= 2.6
-    return _Weighted(weights).draw(rng)
+    return Weighted(weights).draw(rng)
 
 
 def _reply(rng: Random, channel: str, priority: str) -> int | None:
@@ -214,20 +194,20 @@ class _Texts:
         self._filled = {
             "order": f"B-{10_000 + int(rng.random() * 90_000)}",
             "amount": f"{thousands},{cents:02d} €" if language == "de" else f"€{euros:,}.{cents:02d}",
-            "part": _pick(rng, phrases.PARTS if language == "de" else phrases.PARTS_EN),
-            "name": _pick(rng, phrases.PEOPLE),
+            "part": pick(rng, phrases.PARTS if language == "de" else phrases.PARTS_EN),
+            "name": pick(rng, phrases.PEOPLE),
         }
 
     def subject(self, said: phrases.Said) -> str:
         """One line."""
-        text = _pick(self._rng, said[self._language]).format(**self._filled)
+        text = pick(self._rng, said[self._language]).format(**self._filled)
         return f"{'AW' if self._language == 'de' else 'RE'}: {text}" if self._rng.random() < 0.09 else text
 
     def body(self, said: phrases.Said) -> str:
         """Greeting, matter and closing, often over several lines."""
-        greeting = _pick(self._rng, phrases.GREETINGS[self._language])
-        core = _pick(self._rng, said[self._language])
-        closing = _pick(self._rng, phrases.CLOSINGS[self._language])
+        greeting = pick(self._rng, phrases.GREETINGS[self._language])
+        core = pick(self._rng, said[self._language])
+        closing = pick(self._rng, phrases.CLOSINGS[self._language])
         if not greeting:
             core = core[0].upper() + core[1:]
         return (greeting + core + closing).format(**self._filled)
@@ -250,7 +230,7 @@ def _ticket(rng: Random, number: int, created: datetime, customers: Sequence[Cus
     subject = texts.subject(phrases.SUBJECTS[queue, topic])
     body = texts.body(phrases.BODIES[queue, topic]) if rng.random() >= (0.3 if channel == "Telefon" else 0.02) else None
     if rng.random() < 0.002:
-        subject = _pick(rng, phrases.ODD_SUBJECTS)
+        subject = pick(rng, phrases.ODD_SUBJECTS)
     return Ticket(
         ticket_no=f"T{number:06d}",
         created=created,
@@ -284,7 +264,7 @@ def _test_ticket(rng: Random, number: int, minute: int, customers: Sequence[Cust
         first_reply_minutes=1,
         effort=999_999,
         satisfaction=5,
-        subject=_pick(rng, phrases.TEST_SUBJECTS),
+        subject=pick(rng, phrases.TEST_SUBJECTS),
         body=None,
         topic="test",
         language="de",
