@@ -111,14 +111,16 @@ def _ordered(seen: Seen, real: Sequence[_Group], unreal: Sequence[Mask]) -> type
         assumptions.append(f"{seen.label}: times ending in Z are in UTC.")
     doubts: list[Callable[[str], Doubt]] = []
     orders = _fitting(real, seen)
+    same = set(orders) == {masks.DAY, masks.MONTH} and all(g.mask.bits & masks.AGREE for g in real)
     if unreal:
         why = masks.some(unreal, "is no date", "are no dates")
-        ways = [ORDERS[bit] for bit in orders] or [types.DAY_FIRST, types.MONTH_FIRST]
-        return types.text(seen.name, f"{seen.label}: kept as text, because {why}.", ways=tuple(ways))
+        if len(orders) < 2 or same:
+            ways = [ORDERS[bit] for bit in orders] or [types.DAY_FIRST, types.MONTH_FIRST]
+            return types.text(seen.name, f"{seen.label}: kept as text, because {why}.", ways=tuple(ways))
+        doubts.append(lambda name: Doubt(seen.where, f"{why}; empty in {name}", "correct the file"))
     if not orders:
         return _mixed(seen, real, shapes, kind, suffix, assumptions)
     way, others = ORDERS[orders[0]], [ORDERS[bit] for bit in orders[1:]]
-    same = set(orders) == {masks.DAY, masks.MONTH} and all(g.mask.bits & masks.AGREE for g in real)
     if len(orders) > 1 and not same:
         example = next(g.example for g in real if g.shape.sep or g.shape.short)
         doubts.insert(
@@ -143,6 +145,7 @@ def _ordered(seen: Seen, real: Sequence[_Group], unreal: Sequence[Mask]) -> type
         assumptions=assumptions,
         doubts=doubts,
         beside=bool(doubts),
+        lost=masks.count(unreal),
     )
 
 

@@ -192,6 +192,7 @@ BESIDE = [
     ("1,1|0,25|15,300.25|15.300,25|-15.300,25", "v_number", [1.1, 0.25, 15300.25, 15300.25, -15300.25], "Numbers are written in different ways"),
     ("1.234.567|1,234,567|0,5|7.25", "v_number", [1234567, 1234567, 0.5, 7.25], "different ways"),
     ("03/01/2024|04/01/2024|05/01/2024|01/02/2024|02/03/2024|03/03/2024", "v_date", [D(2024, 1, 3), D(2024, 1, 4), D(2024, 1, 5), D(2024, 2, 1), D(2024, 3, 2), D(2024, 3, 3)], "The order of day and month cannot be told, e.g. “01/02/2024”; v_date reads it day first; month first."),
+    ("03/01/2024|" * 20 + "x1", "v_date", [*[D(2024, 1, 3)] * 20, None], "1 value (“x1”) is no date; empty in v_date"),
     ("3.1.2024 10:00|4.1.2024 11:30", "v_time", [T(2024, 1, 3, 10), T(2024, 1, 4, 11, 30)], "reads it day first"),
     ("01/02/2024 9:05 PM", "v_time", [T(2024, 1, 2, 21, 5)], "reads it month first; day first."),
     ("03-01-24|04-01-24", "v_date", [D(2024, 1, 3), D(2024, 1, 4)], "month first or year first."),
