@@ -20,6 +20,8 @@ from peek_core.corpus.typed.types import MISSING_WORDS
 from peek_core.values.dataset import Doubt
 
 MAX_HEADER_ROWS = 8
+LIKE_A_TABLE = 2
+"""So many lines above the table, all cut alike by another delimiter, may well be the table."""
 _BODY = 300
 _RUN = 3
 _TYPED = re.compile(
@@ -171,6 +173,10 @@ def find(
     if count > 2 and header_rows is None:
         doubts.append(Doubt(f"line {head[0].line}", f"{count} lines were read as one header", "some of them as rows"))
     first = rows[start]
+    left = [r for r in records[:first] if r.filled]
+    if above is None and len(left) >= LIKE_A_TABLE and _cut_alike(left):
+        told = f"{len(left)} lines were left out above the table, though another delimiter cuts them alike"
+        doubts.append(Doubt(f"line {left[0].line}", told, "they are the table"))
     cut = [r for r in records[:first] if r.filled > 1 and not _comment(r, table)]
     several = cut[0] if cut else None
     # A single line with more fields than the table is a sentence cut at its commas; others may have been rows.
@@ -191,6 +197,11 @@ def find(
 def _words(width: int) -> tuple[Kind, ...]:
     none: Kind = ""
     return (none,) * width
+
+
+def _cut_alike(records: Sequence[Record]) -> bool:
+    counts = [[r.raw.count(sign) for r in records] for sign in ",;\t|"]
+    return any(len(set(some)) == 1 and some[0] > 0 for some in counts) and all(r.width == 1 for r in records)
 
 
 def _comment(record: Record, width: int) -> bool:

@@ -62,6 +62,11 @@ def test_one_line_above_that_is_wider_than_the_table_is_a_sentence() -> None:
     assert found.labels == ("id", "score") and not found.doubts
 
 
+def test_lines_above_that_another_delimiter_cuts_alike_are_doubted() -> None:
+    found = find(Cutter(";", '"', '"').text("id,name\n1,a\n2,b\n3,c\nx;y\n1;2\n", "\n"), width=2)
+    assert any("left out above" in d.what for d in found.doubts)
+
+
 def test_a_title_that_shares_a_word_with_the_names_below_is_doubted() -> None:
     found = of("Water consumption,,\nTotal consumption,Consumption per head,Cost\n44,13.9,68\n")
     assert found.doubts[0].where == "line 1" and "title" in found.doubts[0].what
