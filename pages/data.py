@@ -13,27 +13,9 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from pages.parts import route, state
 from pages.parts.html import draw, esc, tag
 from pages.parts.loading import Order, load_with_progress
-from peek_core.corpus.load import Source
+from peek_core.corpus.load import SUFFIXES, Source
 from peek_core.samples import NAMES, sample
 from peek_core.values.dataset import Dataset
-
-TYPES = [
-    "csv",
-    "tsv",
-    "txt",
-    "tab",
-    "xlsx",
-    "xlsm",
-    "xls",
-    "xlsb",
-    "ods",
-    "json",
-    "jsonl",
-    "ndjson",
-    "parquet",
-    "gz",
-    "zip",
-]
 
 w = state.workspace()
 
@@ -46,7 +28,12 @@ def open_dataset(id: str, page: str = "ask") -> None:
 def bring() -> None:
     """Uploads, or a path on the server."""
     draw('<div class="pk-cap">Bring a file</div>')
-    files = st.file_uploader("CSV, Excel, JSON or Parquet", type=TYPES, accept_multiple_files=True, key="upload")
+    files = st.file_uploader(
+        "CSV, Excel, JSON or Parquet",
+        type=[s.removeprefix(".") for s in SUFFIXES],
+        accept_multiple_files=True,
+        key="upload",
+    )
     together = True
     if len(files) > 1:
         choices = (f"one dataset with {len(files)} tables", f"{len(files)} datasets")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
-
-import pandas as pd
 import streamlit as st
 
 from pages.parts import profile_cards, reread, route, state
 from pages.parts.html import draw, esc, table, tag
+from peek_core.datasets import rejects_sql
 from peek_core.values.dataset import Doubt, LoadReport, TableReport
-from peek_core.values.trajectory import Table
 
 SHOWN_REJECTS = 8
 
@@ -59,17 +56,15 @@ def accounts(report: LoadReport) -> None:
 def rejected(t: TableReport) -> None:
     """The lines of one table that were kept apart, to see and to download."""
     assert dataset is not None
-    held = w.rejects(dataset, t.name)
+    held = w.rejects(dataset, t.name, SHOWN_REJECTS)
     if not held.rows:
         return
     lines = [[f"{line:,}", esc(why), f'<span class="pk-mono">{esc(text[:90])}</span>'] for line, why, text in held.rows]
-    draw(table(["Line", f"Kept apart from {t.name} because it", "Text"], lines[:SHOWN_REJECTS], num=frozenset({0})))
-    more = len(held.rows) - SHOWN_REJECTS
+    draw(table(["Line", f"Kept apart from {t.name} because it", "Text"], lines, num=frozenset({0})))
+    count = len(held.rows) if held.row_count is None else held.row_count
     st.download_button(
-        f"Download {held.row_count or len(held.rows):,} lines"
-        if more <= 0
-        else f"Download all {held.row_count:,} lines",
-        lambda: as_csv(held),
+        f"Download {count:,} lines" if count <= SHOWN_REJECTS else f"Download all {count:,} lines",
+        lambda: state.csv_of(dataset, rejects_sql(t.name)),
         file_name=f"{t.name}-rejects.csv",
         mime="text/csv",
         icon=":material/download:",
@@ -77,15 +72,6 @@ def rejected(t: TableReport) -> None:
         key=f"rejects-{t.name}",
         on_click="ignore",
     )
-
-
-def as_csv(held: Table) -> bytes:
-    out = io.StringIO()
-    frame = pd.DataFrame([list(row) for row in held.rows], columns=list(held.columns))
-    # A spreadsheet would run a text that begins like a formula.
-    frame["text"] = ["'" + text if text[:1] in "=+-@\t\r" else text for text in frame["text"].astype(str)]
-    frame.to_csv(out, index=False)
-    return out.getvalue().encode()
 
 
 def notes(report: LoadReport) -> None:

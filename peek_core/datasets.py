@@ -17,6 +17,7 @@ from pathlib import Path
 from peek_core.context_map.definitions import Definition, view_sql
 from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source
+from peek_core.corpus.names import quoted
 from peek_core.corpus.profile import profile as profile_tables
 from peek_core.corpus.worker import load_in_process
 from peek_core.engines.duckdb_engine import DuckDBEngine
@@ -234,9 +235,7 @@ class Shelf:
             held = engine.query("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'rejects'", limit=10_000)
             if (table,) not in held.table.rows:
                 return Table(("line", "reason", "text"), (), 0)
-            return engine.query(
-                f'SELECT line, reason, text FROM raw.rejects."{table}" ORDER BY line', limit=limit
-            ).table
+            return engine.query(rejects_sql(table), limit=limit).table
 
     def profile(self, version: DatasetVersion, view: View, engine: DuckDBEngine | None = None) -> Profile:
         """Profile of (version, view), computed once."""
@@ -256,6 +255,11 @@ class Shelf:
                 own.close()
         self._store.save_profile(version.dataset, version.number, view.hash, made)
         return made
+
+
+def rejects_sql(table: str) -> str:
+    """What was kept apart from a table that has rejects: line, reason, text."""
+    return f"SELECT line, reason, text FROM raw.rejects.{quoted(table)} ORDER BY line"
 
 
 def _joined(before: LoadReport, added: LoadReport) -> LoadReport:

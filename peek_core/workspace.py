@@ -152,7 +152,7 @@ class Workspace:
     def report(self, dataset: str) -> LoadReport:
         return self.shelf.version(self.store.dataset(dataset)).report
 
-    def rejects(self, dataset: str, table: str, limit: int = 10_000) -> Table:
+    def rejects(self, dataset: str, table: str, limit: int) -> Table:
         """(line, reason, text) of what was kept apart from a table; no rows where nothing was."""
         version = self.shelf.version(self.store.dataset(dataset))
         return self.shelf.rejects(version, table, limit)

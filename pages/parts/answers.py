@@ -6,7 +6,6 @@ Owns: the order of an answer's parts and the marks at its numbers. Refuses to kn
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -138,20 +137,9 @@ def grid(view: RunView, answer: Answer, table: Table) -> None:
 
 def download(view: RunView, sql: str, key: str) -> None:
     """The whole result, run again when the button is pressed."""
-
-    def make() -> bytes:
-        w = state.workspace()
-        target: Path = w.shelf.upload_path(".csv")
-        try:
-            w.export_csv(view.dataset, sql, target)
-            return target.read_bytes()
-        finally:
-            target.unlink(missing_ok=True)
-            target.parent.rmdir()
-
     st.download_button(
         "Download as CSV",
-        make,
+        lambda: state.csv_of(view.dataset, sql),
         f"peek-{view.id}.csv",
         "text/csv",
         key=f"csv-{key}",

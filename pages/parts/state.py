@@ -57,6 +57,18 @@ def run_id() -> str | None:
     return str(value) if value else None
 
 
+def csv_of(dataset: str, sql: str) -> bytes:
+    """The whole result of a query as CSV, run now; formula starts neutralised."""
+    w = workspace()
+    target = w.shelf.upload_path(".csv")
+    try:
+        w.export_csv(dataset, sql, target)
+        return target.read_bytes()
+    finally:
+        target.unlink(missing_ok=True)
+        target.parent.rmdir()
+
+
 def attempt(act: Callable[[], object], done: str = "") -> bool:
     """Do something a person asked for; a failure becomes a sentence on the page. True when it worked."""
     try:

@@ -53,15 +53,22 @@ class CellFile:
         return f"(SELECT {', '.join(map(quoted, columns))} FROM {read})"
 
 
+def count_rows(con: duckdb.DuckDBPyConnection, table: str) -> int:
+    """Rows that stand in a table."""
+    got = con.execute(f"SELECT count(*) FROM {quoted(table)}").fetchone()
+    assert got is not None
+    return int(got[0])
+
+
 def create_table(con: duckdb.DuckDBPyConnection, table: str, selected: str, relation: str, rows: int) -> None:
     """Makes `table` by a SELECT list from `relation`, and checks that `rows` rows arrived.
 
     Raises `UnreadableFile` where another number arrived and `duckdb.Error` where a value does not fit its type.
     """
     con.execute(f"CREATE TABLE {quoted(table)} AS SELECT {selected} FROM {relation}")
-    got = con.execute(f"SELECT count(*) FROM {quoted(table)}").fetchone()
-    if got is None or got[0] != rows:
+    got = count_rows(con, table)
+    if got != rows:
         raise UnreadableFile(
-            f"{rows:,} rows were read, but {got[0] if got else 0:,} arrived",
+            f"{rows:,} rows were read, but {got:,} arrived",
             next="Save the table as CSV and load that.",
         )

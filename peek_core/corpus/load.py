@@ -33,10 +33,11 @@ from peek_core.corpus.workbook.xlsx_reader import load_workbook
 from peek_core.errors import UnreadableFile
 from peek_core.values.dataset import Doubt, LoadReport, ReadChoices, SourceFile
 
-_SUFFIXES = (
-    *(".csv", ".tsv", ".tab", ".txt", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-    *(".json", ".jsonl", ".ndjson", ".parquet", ".zip"),
+SUFFIXES = (
+    *(".csv", ".tsv", ".txt", ".tab", ".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"),
+    *(".json", ".jsonl", ".ndjson", ".parquet", ".gz", ".zip"),
 )
+"""Ends of names of files that can be loaded."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def work_folder(target: Path) -> Path:
 def table_name(label: str) -> str:
     """The SQL name of the table for what a person calls the file."""
     stem = label[: -len(".gz")] if label.lower().endswith(".gz") else label
-    stem = stem[: -len(Path(stem).suffix)] if stem.lower().endswith(_SUFFIXES) else stem
+    stem = stem[: -len(Path(stem).suffix)] if stem.lower().endswith(SUFFIXES) else stem
     return names.unique((stem,), fallback="table")[0]
 
 

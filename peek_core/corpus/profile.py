@@ -84,8 +84,9 @@ def _table(query: Query, table: str, labels: Mapping[str, str]) -> TableProfile:
         tops = _tops(query, relation, facts)
         bins = _histograms(query, relation, facts)
         gaps = _gaps(query, relation, facts)
+        samples = _samples(query, relation, facts, rows)
         for n, fact in enumerate(facts):
-            texts = _sample(query, relation, fact, rows)
+            texts = samples.get(n, [])
             period, periods, empty = gaps.get(n, ("", None, None))
             columns.append(
                 replace(
@@ -253,16 +254,20 @@ def _gaps(query: Query, relation: str, facts: Sequence[_Facts]) -> dict[int, tup
     return found
 
 
-def _sample(query: Query, relation: str, fact: _Facts, rows: int) -> list[str]:
-    """Some values of a text column, the same ones every time."""
-    if fact.type != "VARCHAR" or not fact.filled:
-        return []
-    c = quoted(fact.name)
+def _samples(query: Query, relation: str, facts: Sequence[_Facts], rows: int) -> dict[int, list[str]]:
+    """Some values of each text column, the same ones every time."""
     every = max(1, rows // (SAMPLE * 4))
-    found = query(
-        f"SELECT left({c}, 400) FROM {relation} WHERE {c} IS NOT NULL AND hash({c}) % {every} = 0 LIMIT {SAMPLE}"
-    )
-    return [str(row[0]) for row in found]
+    parts = [
+        f"(SELECT {n} AS n, left({c}, 400) AS v FROM {relation} WHERE {c} IS NOT NULL AND hash({c}) % {every} = 0 LIMIT {SAMPLE})"
+        for n, fact in enumerate(facts)
+        if fact.type == "VARCHAR" and fact.filled
+        for c in [quoted(fact.name)]
+    ]
+    found: dict[int, list[str]] = {}
+    if parts:
+        for number, value in query(" UNION ALL ".join(parts)):
+            found.setdefault(_int(number), []).append(str(value))
+    return found
 
 
 def _int(value: object) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 
 from peek_core.corpus import names
+from peek_core.corpus.cells import count_rows
 from peek_core.corpus.desk import Desk, Loaded
 from peek_core.corpus.refusals import spoken
 from peek_core.corpus.text.csv_reader import describe, renamed
@@ -85,11 +86,9 @@ def load_parquet(desk: Desk, source: Path) -> tuple[Loaded, ...]:
             f"{desk.label} is a damaged Parquet file ({first[:200]})", next="Write it again."
         ) from error
     with spoken("counting the rows"):
-        got = con.execute(f"SELECT count(*) FROM {names.quoted(table)}").fetchone()
-        if got is None or got[0] != rows:
-            raise UnreadableFile(
-                f"{desk.label} states {rows:,} rows, but {got[0] if got else 0:,} arrived", next="Write it again."
-            )
+        got = count_rows(con, table)
+        if got != rows:
+            raise UnreadableFile(f"{desk.label} states {rows:,} rows, but {got:,} arrived", next="Write it again.")
         shown = ", ".join(f"any_value({names.quoted(column)})::VARCHAR" for column in columns)
         first_row = con.execute(f"SELECT {shown} FROM (FROM {names.quoted(table)} LIMIT 1000)").fetchone() or ()
         samples = [value or "" for value in first_row]

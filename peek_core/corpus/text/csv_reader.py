@@ -14,6 +14,7 @@ from dataclasses import replace
 import duckdb
 
 from peek_core.corpus import names
+from peek_core.corpus.cells import count_rows
 from peek_core.corpus.desk import Desk, Loaded
 from peek_core.corpus.distinct import distinct_counts
 from peek_core.corpus.refusals import spoken
@@ -24,7 +25,7 @@ from peek_core.corpus.text import structure as structures
 from peek_core.corpus.text.compare import cells_agree
 from peek_core.corpus.text.decode import Text, encoding_words
 from peek_core.corpus.text.dialect import Dialect, Head
-from peek_core.corpus.text.mend import TOTALS, Mended, mend, repeats_header
+from peek_core.corpus.text.mend import Mended, mend, repeats_header
 from peek_core.corpus.text.structure import Structure, sparse
 from peek_core.corpus.typed import columns as typed
 from peek_core.corpus.typed import types
@@ -32,6 +33,18 @@ from peek_core.errors import UnreadableFile
 from peek_core.values.dataset import Column, Doubt, ReadChoices, TableReport
 
 _MAX_TABLES = 12
+_TOTALS = (
+    "total",
+    "grand total",
+    "sum",
+    "subtotal",
+    "totals",
+    "gesamt",
+    "summe",
+    "gesamtsumme",
+    "total general",
+    "totaal",
+)
 _MEMORY_MB, _MEMORY_A_COLUMN_MB, _NARROW = 384, 8, 40
 _TAIL = 1 << 16
 _TAIL_RECORDS = 20
@@ -84,7 +97,7 @@ def _table(desk: Desk, text: Text, skip: int) -> tuple[Loaded, int | None]:
             )  # fmt: skip
         source = Dialect(",", '"', '"', "\n", 0, False, found.labels).read_csv(mended.path, columns)
         started = _filled(desk, table, source, columns, found.labels, european=head.cutter.delimiter == ";")
-        got = _count(con, table)
+        got = count_rows(con, table)
         if got != mended.rows:
             raise UnreadableFile(
                 f"{mended.rows:,} rows were found in the file, but {got:,} arrived",
@@ -92,7 +105,7 @@ def _table(desk: Desk, text: Text, skip: int) -> tuple[Loaded, int | None]:
             )
         write_rejects(con, table, [*mended.rejects, *mended.outside, *mended.beyond])
     described, readings, column_doubts = started
-    doubts = [*head.doubts, *found.doubts, *(mended.doubts if mended else ()), *column_doubts]
+    doubts = [*found.doubts, *(mended.doubts if mended else ()), *column_doubts]
     repairs = [*(text.repairs if not skip else ()), *head.repairs, *_above(found), *found.repairs]
     assumptions = [*found.assumptions, *(line for r in readings for line in r.assumptions)]
     if mended:
@@ -109,7 +122,7 @@ def _table(desk: Desk, text: Text, skip: int) -> tuple[Loaded, int | None]:
     header = found.header[0].line if found.header else None
     report = TableReport(
         name=table,
-        rows=_count(con, table),
+        rows=count_rows(con, table),
         columns=described,
         rejects=len(mended.rejects) + len(mended.outside) if mended else 0,
         encoding=encoding_words(text.encoding),
@@ -182,7 +195,7 @@ def _strictly(
         made = _filled(desk, table, source, columns, found.labels, european=head.cutter.delimiter == ";")
         with spoken("counting the rows"):
             desk.tell("counting rows", None)
-            rows, forced = _count(desk.con, table), _forced(head, found, text)
+            rows, forced = count_rows(desk.con, table), _forced(head, found, text)
             if _header_inside(desk.con, table, made[0], found):
                 raise UnreadableFile("The header comes again below")
             counted = next(
@@ -219,7 +232,7 @@ def _totals(con: duckdb.DuckDBPyConnection, table: str, columns: Sequence[Column
     first = columns[0]
     if first.type != types.VARCHAR or all(c.type == types.VARCHAR for c in columns):
         return []
-    words = ", ".join(names.literal(word) for word in TOTALS)
+    words = ", ".join(names.literal(word) for word in _TOTALS)
     name = names.quoted(first.name)
     found = con.execute(
         f"SELECT count(*), min(rowid) + 1, min({name}) FROM {names.quoted(table)} WHERE lower(trim({name}, ' :')) IN ({words})"
@@ -268,12 +281,6 @@ def _above(found: Structure) -> list[str]:
     text = next(f for f in lines[0].fields if f.strip()).strip()
     many = "line" if len(lines) == 1 else "lines"
     return [f"{len(lines)} {many} above the header left out, e.g. line {lines[0].line}: “{text[:80]}”."]
-
-
-def _count(con: duckdb.DuckDBPyConnection, table: str) -> int:
-    got = con.execute(f"SELECT count(*) FROM {names.quoted(table)}").fetchone()
-    assert got is not None
-    return int(got[0])
 
 
 def describe(

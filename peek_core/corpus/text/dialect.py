@@ -21,7 +21,7 @@ from peek_core.corpus.text.cutting import Cutter, Record
 from peek_core.corpus.text.decode import Text
 from peek_core.corpus.text.structure import widths
 from peek_core.errors import UnreadableFile
-from peek_core.values.dataset import Doubt, ReadChoices
+from peek_core.values.dataset import ReadChoices
 
 MAX_COLUMNS = 16_384
 # One column: a delimiter that no text holds, so that nothing is cut.
@@ -73,7 +73,6 @@ class Head:
     skip: int
     whole: bool
     repairs: tuple[str, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
 
     def words(self) -> str:
         """For example `comma, double quote`."""

@@ -26,18 +26,6 @@ from peek_core.values.dataset import Doubt
 
 CELL = 40
 """Characters of a cell that an example shows."""
-TOTALS = (
-    "total",
-    "grand total",
-    "sum",
-    "subtotal",
-    "totals",
-    "gesamt",
-    "summe",
-    "gesamtsumme",
-    "total general",
-    "totaal",
-)
 _MAX_EXTRA = 64
 
 
