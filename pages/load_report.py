@@ -27,6 +27,7 @@ def what_was_read(report: LoadReport) -> None:
             ("Table", f"{t.name}: {t.rows:,} rows, {len(t.columns)} columns"),
             ("Encoding", t.encoding),
             ("Dialect", t.dialect),
+            ("Compared", "–" if t.compared is None else f"the cells of {t.compared:,} rows with the file"),
         ]
     facts += [
         ("Key", f"{k.left_table}.{k.left_column} = {k.right_table}.{k.right_column}, {_share(k.share)} found")

@@ -83,6 +83,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="sheet of a workbook to read, may be repeated; '*' for all visible",
     )
+    load.add_argument(
+        "--compare-all",
+        action="store_true",
+        help="after loading, compare every cell of a text file with the file, not only those of 10,000 rows",
+    )
     command("datasets", _datasets, "List the datasets.")
     ask = command("ask", _ask, "Ask a question and print the answer.")
     ask.add_argument("dataset")
@@ -128,7 +133,7 @@ def _load(args: argparse.Namespace) -> int:
     # Files of one name in several folders are told apart by their paths.
     names = [file.name for file in args.files]
     labels = [file.name if names.count(file.name) == 1 else str(file) for file in args.files]
-    sources = [Source(file, label, choices) for file, label in zip(args.files, labels, strict=True)]
+    sources = [Source(file, label, choices, args.compare_all) for file, label in zip(args.files, labels, strict=True)]
     with _open(args) as w:
         if args.dataset:
             return _load_together(args, w, sources)
@@ -177,6 +182,7 @@ def load_data(dataset: Dataset, report: LoadReport) -> dict[str, Any]:
             "header_rows": t.header_rows,
             "repairs": list(t.repairs),
             "assumptions": list(t.assumptions),
+            "compared": t.compared,
             "columns": [
                 {"name": c.name, "label": c.label, "type": c.type, "nulls": c.nulls, "distinct": c.distinct}
                 for c in t.columns

@@ -29,6 +29,8 @@ class Desk:
     """A new table name for a label; never one that is taken."""
     tell: Progress
     choices: ReadChoices
+    every_cell: bool = False
+    """Compare all cells of a loaded text file with the file, not only those of sampled rows."""
 
 
 @dataclass(frozen=True)

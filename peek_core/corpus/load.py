@@ -47,6 +47,8 @@ class Source:
     path: Path
     label: str
     choices: ReadChoices = field(default_factory=ReadChoices)
+    every_cell: bool = False
+    """Compare all cells of a text file after loading, instead of 10,000 sampled rows."""
 
 
 def work_folder(target: Path) -> Path:
@@ -160,7 +162,7 @@ def _read(
     with spoken("reading the file"):
         work.mkdir()
         before = source.path.stat()
-    desk = Desk(con, work, source.label, name, tell, source.choices)
+    desk = Desk(con, work, source.label, name, tell, source.choices, source.every_cell)
     try:
         loaded, sha256, size = _by_kind(desk, source.path)
     finally:

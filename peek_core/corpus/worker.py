@@ -5,7 +5,7 @@ how files are read: that is `load_files`.
 
     python -m peek_core.corpus.worker
 
-reads its job as one JSON line, {"sources": [{"path", "label", "choices"}], "target", "base", "work"}, and writes JSON
+reads its job as one JSON line, {"sources": [{"path", "label", "choices", "every_cell"}], "target", "base", "work"}, and writes JSON
 lines: {"stage": "...", "done": 0.4} while working, then as the last line {"report": {...}} or
 {"error": {"kind", "what", "where", "next"}}. The worker ends, and cleans up, when its standard input is closed.
 """
@@ -57,7 +57,7 @@ def load_in_process(
     environment["PYTHONPATH"] = str(Path(peek_core.__file__).parents[1])
     environment["PYTHONUTF8"] = "1"
     job = {
-        "sources": [{"path": str(s.path), "label": s.label, "choices": plain(s.choices)} for s in sources],
+        "sources": [{**plain(s), "path": str(s.path)} for s in sources],
         "target": str(target),
         "base": None if base is None else str(base),
         "work": str(work),
@@ -150,7 +150,10 @@ def main() -> int:
     threading.Thread(target=_end_with_parent, args=(work,), name="parent-watch", daemon=True).start()
     try:
         report = load_files(
-            [Source(Path(s["path"]), s["label"], build(ReadChoices, s["choices"])) for s in job["sources"]],
+            [
+                Source(Path(s["path"]), s["label"], build(ReadChoices, s["choices"]), s["every_cell"])
+                for s in job["sources"]
+            ],
             Path(job["target"]),
             base=Path(job["base"]) if job["base"] else None,
             progress=lambda stage, done: say({"stage": stage, "done": done}),

@@ -77,6 +77,8 @@ class TableReport:
     """Name of the file it came from."""
     read: ReadChoices = field(default_factory=ReadChoices)
     """The whole reading as it was done, every field filled that means something for this kind of file."""
+    compared: int | None = None
+    """Rows whose cells were compared with the file after loading; None where the format needs no such check."""
 
 
 @dataclass(frozen=True)

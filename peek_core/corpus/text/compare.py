@@ -6,50 +6,76 @@ that made its columns from text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from io import TextIOWrapper
 from itertools import islice
+from pathlib import Path
 
 import duckdb
 
 from peek_core.corpus import names
 from peek_core.corpus.text.cutting import Cutter, Record
 from peek_core.corpus.text.decode import Text
+from peek_core.corpus.text.records import MAX_FIELD
 from peek_core.corpus.text.structure import Structure
 
 ROWS = 10_000
-"""So many rows are compared at most: some at the beginning, the others at places spread over the file."""
+"""So many rows are compared unless all are asked for: some at the beginning, the others at places spread over the file."""
 _CELLS = 500_000
 _AT_ONCE = 100_000
-_SPOT = 1 << 17
+
+Row = tuple[int, Sequence[str]]
+"""Position in the table, counted from 0, and the fields that the file has there."""
 
 
-def cells_agree(
+def compared(
     con: duckdb.DuckDBPyConnection,
     table: str,
     columns: Sequence[str],
     expressions: Sequence[str],
-    text: Text,
-    cutter: Cutter,
-    found: Structure,
-    spots: Sequence[tuple[int, int]],
-    *,
-    rows: int = ROWS,
-) -> bool:
-    """Whether the rows of `table`, in the order of the file, hold what the file says at the beginning and at `spots`.
+    rows: Iterable[Row],
+) -> int | None:
+    """How many of `rows` were compared with `table`; None where a cell of one of them differs.
 
-    `expressions` make the columns from text columns of the same names; a spot is (row, byte where its record begins).
+    `expressions` make the columns from text columns of the same names.
     """
-    wanted = max(1, min(rows, _CELLS // len(columns)))
-    each = max(1, wanted // 2 // len(spots)) if spots else 0
-    first = wanted - each * len(spots)
-    here = _below(text, cutter, found)
-    chosen = [(n, record) for n, record in enumerate(islice(here, first))]
-    for row, at in spots:
-        chosen += [(row + n, record) for n, record in enumerate(_at(text, cutter, at, each))]
-    step = max(1, _AT_ONCE // len(columns))
-    return all(
-        _same(con, table, columns, expressions, chosen[start : start + step]) for start in range(0, len(chosen), step)
-    )
+    seen, left = 0, iter(rows)
+    while part := list(islice(left, max(1, _AT_ONCE // len(columns)))):
+        if not _same(con, table, columns, expressions, part):
+            return None
+        seen += len(part)
+    return seen
+
+
+def file_rows(text: Text, cutter: Cutter, found: Structure) -> Iterator[Row]:
+    """All rows of a file that needs no repair, in its order."""
+    for n, record in enumerate(_below(text, cutter, found)):
+        yield n, record.fields
+
+
+def sampled_rows(
+    text: Text, cutter: Cutter, found: Structure, rows: int, spots: Sequence[tuple[int, int]]
+) -> Iterator[Row]:
+    """Of the `rows` of such a file those at its beginning and at `spots`: (row, byte where its record begins)."""
+    left = _wanted(found.width)
+    each = max(1, left // 2 // len(spots)) if spots and rows > left else 0
+    for row, at in spots if each else ():
+        for n, fields in enumerate(_at(text, cutter, at, each)):
+            left -= 1
+            yield row + n, fields
+    yield from islice(file_rows(text, cutter, found), left)
+
+
+def copied_rows(copy: Path, width: int, *, every: bool) -> Iterator[Row]:
+    """Rows of a mended copy, at its beginning or all."""
+    csv.field_size_limit(MAX_FIELD)
+    with copy.open(encoding="utf-8", newline="") as file:
+        yield from islice(enumerate(csv.reader(file, lineterminator="\n")), None if every else _wanted(width))
+
+
+def _wanted(width: int) -> int:
+    return max(1, min(ROWS, _CELLS // width))
 
 
 def _below(text: Text, cutter: Cutter, found: Structure) -> Iterator[Record]:
@@ -60,14 +86,15 @@ def _below(text: Text, cutter: Cutter, found: Structure) -> Iterator[Record]:
             yield record
 
 
-def _at(text: Text, cutter: Cutter, at: int, count: int) -> list[Record]:
-    """Up to `count` whole records from byte `at` on, which begins one; none where a blank line stands among them."""
+def _at(text: Text, cutter: Cutter, at: int, count: int) -> Iterator[tuple[str, ...]]:
+    """Up to `count` records from byte `at` on, which begins one; they end at a blank line, which counts for no row."""
     with text.path.open("rb") as file:
         file.seek(at)
-        part = file.read(_SPOT)
-    lines = part.decode("utf-8", "ignore").split(text.newline)[:-1]
-    found = list(islice(cutter.records(lines, text.newline), count + 1))[:-1]
-    return [] if any(r.blank for r in found) else found
+        lines = (line.removesuffix(text.newline) for line in TextIOWrapper(file, "utf-8", newline=text.newline))
+        for record in islice(cutter.records(lines, text.newline), count):
+            if record.blank:
+                return
+            yield record.fields
 
 
 def _same(
@@ -75,12 +102,12 @@ def _same(
     table: str,
     columns: Sequence[str],
     expressions: Sequence[str],
-    chosen: Sequence[tuple[int, Record]],
+    chosen: Sequence[Row],
 ) -> bool:
-    if any(record.width != len(columns) for _, record in chosen):
+    if any(len(fields) != len(columns) for _, fields in chosen):
         return False
     quoted = [names.quoted(column) for column in columns]
-    texts = [[record.fields[n] or None for _, record in chosen] for n in range(len(columns))]
+    texts = [[fields[n] or None for _, fields in chosen] for n in range(len(columns))]
     unnested = ", ".join(f"unnest(${n}::VARCHAR[]) AS {name}" for n, name in enumerate(quoted, start=2))
     typed = ", ".join(f"{sql} AS {name}" for sql, name in zip(expressions, quoted, strict=True))
     differs = " OR ".join(f"a.{name} IS DISTINCT FROM t.{name}" for name in quoted)

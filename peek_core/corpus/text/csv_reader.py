@@ -22,7 +22,7 @@ from peek_core.corpus.rejects import write_rejects
 from peek_core.corpus.text import dialect as dialects
 from peek_core.corpus.text import records
 from peek_core.corpus.text import structure as structures
-from peek_core.corpus.text.compare import cells_agree
+from peek_core.corpus.text.compare import compared, copied_rows, file_rows, sampled_rows
 from peek_core.corpus.text.decode import Text, encoding_words
 from peek_core.corpus.text.dialect import Dialect, Head
 from peek_core.corpus.text.mend import Mended, mend, repeats_header
@@ -84,10 +84,10 @@ def _table(desk: Desk, text: Text, skip: int) -> tuple[Loaded, int | None]:
     table = desk.name(desk.label)
     columns = names.unique(found.labels)
     mended: Mended | None = None
-    started = None
+    started, agreed = None, None
     if _plain(head, found, text):
         source = _forced(head, found, text).read_csv(text.path, columns)
-        started = _strictly(desk, text, table, source, columns, found, head)
+        started, agreed = _strictly(desk, text, table, source, columns, found, head)
     if started is None:
         with spoken("repairing lines"):
             progress("repairing lines", None)
@@ -102,6 +102,14 @@ def _table(desk: Desk, text: Text, skip: int) -> tuple[Loaded, int | None]:
             raise UnreadableFile(
                 f"{mended.rows:,} rows were found in the file, but {got:,} arrived",
                 next="Save it as XLSX and load that.",
+            )
+        with spoken("comparing the cells"):
+            progress("comparing cells", None)
+            rows = copied_rows(mended.path, found.width, every=desk.every_cell)
+            agreed = compared(con, table, columns, [r.sql for r in started[1]], rows)
+        if agreed is None:
+            raise UnreadableFile(
+                "Some cells arrived other than they were written", next="Save it as XLSX and load that."
             )
         write_rejects(con, table, [*mended.rejects, *mended.outside, *mended.beyond])
     described, readings, column_doubts = started
@@ -139,6 +147,7 @@ def _table(desk: Desk, text: Text, skip: int) -> tuple[Loaded, int | None]:
             header_rows=len(found.header),
             columns={c.name: c.way for c in described if c.way},
         ),
+        compared=agreed,
     )
     return Loaded(report, tuple(doubts)), mended.rest.line - 1 if mended and mended.rest else None
 
@@ -189,8 +198,9 @@ def _forced(head: Head, found: Structure, text: Text) -> Dialect:
 
 def _strictly(
     desk: Desk, text: Text, table: str, source: str, columns: Sequence[str], found: Structure, head: Head
-) -> Filled | None:
-    """The table as the engine reads the file itself; None where it stumbles or rows went missing."""
+) -> tuple[Filled | None, int | None]:
+    """The table as the engine reads the file itself, and how many rows were compared; None where it stumbles or rows
+    went missing."""
     try:
         made = _filled(desk, table, source, columns, found.labels, european=head.cutter.delimiter == ";")
         with spoken("counting the rows"):
@@ -210,12 +220,15 @@ def _strictly(
                 raise UnreadableFile("Rows went missing")
             desk.tell("comparing cells", None)
             spots = counted.spots if counted else ()
-            if cells_agree(desk.con, table, columns, [r.sql for r in made[1]], text, head.cutter, found, spots):
-                return made
+            cut = head.cutter
+            looked_at = file_rows(text, cut, found) if desk.every_cell else sampled_rows(text, cut, found, rows, spots)
+            agreed = compared(desk.con, table, columns, [r.sql for r in made[1]], looked_at)
+            if agreed is not None:
+                return made, agreed
     except UnreadableFile:
         pass
     desk.con.execute(f"DROP TABLE IF EXISTS {names.quoted(table)}")
-    return None
+    return None, None
 
 
 def _header_inside(con: duckdb.DuckDBPyConnection, table: str, columns: Sequence[Column], found: Structure) -> bool:

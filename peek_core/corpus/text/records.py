@@ -13,7 +13,7 @@ from pathlib import Path
 from peek_core.corpus.text.decode import SMALL, blocks
 from peek_core.corpus.text.dialect import Dialect
 
-_MAX_FIELD = 64 << 20
+MAX_FIELD = 64 << 20
 SPOTS = 40
 """About so many places of a large file are looked into."""
 
@@ -92,7 +92,7 @@ def _offset(path: Path, lines: int, end: bytes) -> int:
 
 def slow_count(path: Path, dialect: Dialect) -> int:
     """Records below the header as the standard csv reader cuts them (it takes quotes only at the start of a field)."""
-    csv.field_size_limit(_MAX_FIELD)
+    csv.field_size_limit(MAX_FIELD)
     one_column = len(dialect.labels) == 1
     with path.open(encoding="utf-8-sig", newline="") as file:
         for _ in range(dialect.skip):
