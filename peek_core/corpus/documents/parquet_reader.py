@@ -1,13 +1,14 @@
 """From a Parquet file to one DuckDB table with the few types that this app knows.
 
 Owns: which type becomes which, and checking over all values that nothing is lost on the way, or saying what is.
-Refuses to know how Parquet lies in bytes: DuckDB's own reader is built in.
+Refuses to know how Parquet lies in bytes: DuckDB's own reader is built in; and what strings say (`typed.strings`): they
+stay text until a person chooses otherwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from peek_core.corpus.desk import Desk, Loaded
 from peek_core.corpus.refusals import spoken
 from peek_core.corpus.text.csv_reader import describe, renamed
 from peek_core.corpus.text.dialect import MAX_COLUMNS
-from peek_core.corpus.typed import types
+from peek_core.corpus.typed import columns as typed
+from peek_core.corpus.typed import strings, types
 from peek_core.corpus.wording import count, some
 from peek_core.errors import UnreadableFile
-from peek_core.values.dataset import TableReport
+from peek_core.values.dataset import ReadChoices, TableReport
 
 MAX_ROWS_PER_BYTE = 1_000
 """A file that claims more rows than this for each of its bytes is refused, from `SUSPECT` rows on."""
@@ -31,7 +33,8 @@ SUSPECT = 50_000_000
 _BATCH = 100
 _WHOLE = ("tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger")
 _TOO_LARGE = ("ubigint", "hugeint", "uhugeint")
-_PLAIN_TEXT = ("varchar", "uuid", "enum")
+_STRINGS = ("varchar", "enum")
+_PLAIN_TEXT = (*_STRINGS, "uuid")
 _NESTED = ("list", "map", "struct", "array", "union", "variant")
 
 
@@ -74,10 +77,16 @@ def load_parquet(desk: Desk, source: Path) -> tuple[Loaded, ...]:
         columns = names.unique(labels)
         desk.tell("checking values", None)
         ways = _settled(con, read, [_way(field) for field in fields])
-        desk.tell("loading rows", None)
         wanted = ", ".join(f"{way.sql} AS {names.quoted(column)}" for way, column in zip(ways, columns, strict=True))
+        relation = f"(SELECT {wanted} FROM {read})"
+        readings = [types.Reading(w.type, names.quoted(c), way="") for w, c in zip(ways, columns, strict=True)]
+        texts = [n for n, field in enumerate(fields) if field.kind in _STRINGS]
+        for n, found in strings.chosen_only(con, relation, columns, labels, texts, desk.choices.columns):
+            readings[n] = found
+        desk.tell("loading rows", None)
         with spoken("loading the rows"):
-            con.execute(f"CREATE TABLE {names.quoted(table)} AS SELECT {wanted} FROM {read}")
+            selected = typed.selected(columns, readings)
+            con.execute(f"CREATE TABLE {names.quoted(table)} AS SELECT {selected} FROM {relation}")
     except (duckdb.OutOfMemoryException, UnreadableFile):
         raise
     except duckdb.Error as error:
@@ -90,9 +99,11 @@ def load_parquet(desk: Desk, source: Path) -> tuple[Loaded, ...]:
         if got != rows:
             raise UnreadableFile(f"{desk.label} states {rows:,} rows, but {got:,} arrived", next="Write it again.")
         shown = ", ".join(f"any_value({names.quoted(column)})::VARCHAR" for column in columns)
-        first_row = con.execute(f"SELECT {shown} FROM (FROM {names.quoted(table)} LIMIT 1000)").fetchone() or ()
-        samples = [value or "" for value in first_row]
-        described = describe(con, table, columns, labels, [way.type for way in ways], samples)
+        first_row = con.execute(f"SELECT {shown} FROM (FROM {relation} LIMIT 1000)").fetchone() or ()
+        laid = typed.laid_out(columns, labels, readings, [value or "" for value in first_row])
+        parts = ([c.name for c in laid], [c.label for c in laid], [c.type for c in laid], [c.sample for c in laid])
+        counted = describe(con, table, *parts)
+        described = tuple(replace(c, way=d.way, ways=d.ways) for c, d in zip(counted, laid, strict=True))
     report = TableReport(
         name=table,
         rows=rows,
@@ -101,10 +112,11 @@ def load_parquet(desk: Desk, source: Path) -> tuple[Loaded, ...]:
         dialect="Parquet",
         header_rows=0,
         repairs=renamed(described),
-        assumptions=(*flat, *_said(labels, ways)),
+        assumptions=(*flat, *_said(labels, ways), *(line for reading in readings for line in reading.assumptions)),
         source=desk.label,
+        read=ReadChoices(columns={c.name: c.way for c in described if c.way}),
     )
-    return (Loaded(report, ()),)
+    return (Loaded(report, tuple(doubt for reading in readings for doubt in reading.doubts)),)
 
 
 def _claimed_rows(con: duckdb.DuckDBPyConnection, source: Path) -> int:

@@ -45,10 +45,12 @@ def readings(
     chosen: Mapping[str, str] = _AS_FOUND,
     *,
     european: bool = False,
+    taken: Sequence[str] = (),
 ) -> list[types.Reading]:
     """How every column is read. `rows` is a sample; `chosen` maps names of columns to ways that a person settled.
 
-    `european`: fields are cut by semicolons, as where commas stand before decimals.
+    `european`: fields are cut by semicolons, as where commas stand before decimals. `taken`: names that the table has
+    besides, so that no new column gets them.
 
     Columns that the sample leaves open are checked in one scan over all their values; those that have local shapes, or
     turn out not to be plain, in a second one. Chosen ways are checked in a third.
@@ -79,7 +81,7 @@ def readings(
             looked.append(n)
     ways = {n: chosen[column] for n, column in enumerate(columns) if chosen.get(column) in types.WAYS}
     looked += [n for n, way in ways.items() if way not in (types.TEXT, made[n].way) and n not in looked]
-    named = _Names(columns)
+    named = _Names(columns, taken)
     looks: dict[int, tuple[masks.Seen, types.Reading]] = {}
     for n, found in _masks(con, source, columns, {n: local.wanted(map(masks.of, said[n])) for n in looked}).items():
         seen = masks.look(columns[n], called[n], found, said[n], named.of(n))
@@ -115,9 +117,9 @@ def _said(rows: _Rows, n: int) -> list[str]:
 class _Names:
     """Free names for typed columns that stand beside their text; asking again gives the same name."""
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    def __init__(self, columns: Sequence[str], taken: Sequence[str]) -> None:
         self._columns = columns
-        self._taken = set(columns)
+        self._taken = {*columns, *taken}
         self._given: dict[tuple[int, str], str] = {}
 
     def of(self, n: int) -> Callable[[str], str]:

@@ -16,7 +16,7 @@ from peek_core.corpus.typed.masks import Seen
 from peek_core.values.dataset import Doubt
 
 _ORDERS = (types.DAY_FIRST, types.MONTH_FIRST, types.YEAR_FIRST)
-_COUNTS = (types.SECONDS, types.MILLISECONDS, types.EXCEL)
+_COUNTS = (types.SECONDS, types.MILLISECONDS, types.EXCEL, types.COMPACT)
 _WORDS = 3
 _SHARE_OF_WORDS = 0.2
 _WORTH = 0.5
@@ -140,10 +140,10 @@ def conversion(seen: Seen, way: str) -> Conversion:
     if way == types.OFFSET_TIME:
         return Conversion(types.TIMESTAMP, local_dates.utc_sql(column), "_utc", "as UTC time")
     if way in _COUNTS:
+        kind, made = counted_times.sql(column, way)
         if way == types.EXCEL and not any("." in mask.text for mask in seen.others):
-            made = f"CAST({counted_times.sql(column, way)[1]} AS DATE)"
-            return Conversion(types.DATE, made, "_date", "as date")
-        return Conversion(*counted_times.sql(column, way), "_time", "as time")
+            kind, made = types.DATE, f"CAST({made} AS DATE)"
+        return Conversion(kind, made, *(("_date", "as date") if kind == types.DATE else ("_time", "as time")))
     shapes = {shape for mask in seen.others if (shape := local_dates.shape(mask.text))}
     clock = any(shape.clock for shape in shapes)
     kind = types.TIMESTAMP if clock else types.DATE
@@ -153,7 +153,7 @@ def conversion(seen: Seen, way: str) -> Conversion:
 
 def settled(found: types.Reading, way: str, seen: Seen) -> types.Reading | None:
     """The choice of the way that was found anyway, or of text; None where values must be checked for it."""
-    said = f"{seen.label}: read as {way}, as chosen."
+    said = types.chosen_said(seen.label, way)
     if way == types.TEXT:
         others = tuple(other for other in (found.way, *found.ways) if other != types.TEXT)
         return types.text(seen.name, *([said] if others else []), ways=others)
@@ -170,7 +170,7 @@ def follow(found: types.Reading, way: str, made: Conversion, seen: Seen, unfit: 
     Dates whose order cannot be told stay beside their text, so that choosing the order changes no column's name.
     """
     ways = tuple(dict.fromkeys(other for other in (found.way, *found.ways, types.TEXT) if other != way))
-    said = (f"{seen.label}: read as {way}, as chosen.",)
+    said = (types.chosen_said(seen.label, way),)
     apart = found.beside is not None and found.way in _ORDERS and way in _ORDERS
     if not (unfit or apart or way == types.OFFSET_TIME):
         return types.Reading(made.type, made.sql, said, (), way, ways)

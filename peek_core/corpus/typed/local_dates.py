@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from peek_core.corpus.names import literal, quoted
@@ -28,8 +28,14 @@ _MONTHS = (
     "november novembre noviembre",
     "december dezember decembre diciembre dicembre",
 )
+_WEEKDAYS = """
+monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonnabend
+sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miercoles jueves viernes sabado domingo lunedi
+martedi mercoledi giovedi venerdi sabato domenica
+"""
+_WEEKDAY = re.compile(r"([A-Za-zÀ-ÿ]{2,10})\.?,? ")
 _ENGLISH = [names.split()[0] for names in _MONTHS]
-_ACCENTS = str.maketrans("äâàéèêëûùúü", "aaaeeeeuuuu")
+_ACCENTS = str.maketrans("äâàáéèêëìûùúü", "aaaaeeeeiuuuu")
 
 _D, _Y4, _Y2 = "([0-9]{1,2})", "([0-9]{4})", "([0-9]{2})"
 _WORD, _NTH, _SEP = r"([A-Za-zÀ-ÿ]{3,10})\.?", r"(?:st|nd|rd|th|\.)?", "[ ./-]? ?"
@@ -123,7 +129,7 @@ def shape(mask: str) -> Shape | None:
     """The shape of a mask, or None where it is no date."""
     forms = [(form, found) for form in _FORMS if (found := form.pattern.fullmatch(mask)) and _is_date(form, found)]
     if not forms:
-        return None
+        return _after_weekday(mask)
     form, found = forms[0]
     clock = found[4] or ""
     return Shape(
@@ -136,6 +142,21 @@ def shape(mask: str) -> Shape | None:
         word=found[1 + form.parts.index("%B")] if "%B" in form.parts else "",
         formats=tuple((form.order, _format(mask, form, found)) for form, found in forms),
     )
+
+
+def _after_weekday(mask: str) -> Shape | None:
+    """The shape of a date with the name of a month after that of a day: Mon, 9 Mar 9999."""
+    named = _WEEKDAY.match(mask)
+    if not named:
+        return None
+    word, days = named[1].lower().translate(_ACCENTS), _WEEKDAYS.split()
+    found = shape(mask[named.end() :]) if any(day.startswith(word) for day in days) else None
+    if not found or not found.word:
+        return None
+    # One format for all English names is a lot faster than one for each.
+    part = "%A" if word in days[:7] else "%a" if word in [day[:3] for day in days[:7]] else named[1]
+    after = mask[named.end(1) : named.end()]
+    return replace(found, formats=tuple((order, part + after + made) for order, made in found.formats))
 
 
 def _is_date(form: _Form, found: re.Match[str]) -> bool:

@@ -41,6 +41,9 @@ LIKE_VERSION, PRECISE = 2048, 4096
 IN_SECONDS, IN_MILLISECONDS, IN_DAYS = 256, 512, 1024
 """Within 2000 to 2100 as seconds or milliseconds since 1970; within 1982 to 2064 as days of Excel."""
 
+COMPACT = 8192
+"""A date of 1990 to 2100 in eight digits: 20240131."""
+
 
 @dataclass(frozen=True)
 class Mask:

@@ -24,10 +24,10 @@ TYPED = (BIGINT, DOUBLE, DATE, TIMESTAMP, BOOLEAN)
 TEXT, WHOLE, NUMBER, COMMA = "text", "whole number", "number", "number, decimal comma"
 DAY_FIRST, MONTH_FIRST, YEAR_FIRST = "day first", "month first", "year first"
 PLAIN_DATE, PLAIN_TIME, OFFSET_TIME, TRUTH = "date", "time", "time with offset", "true or false"
-SECONDS, MILLISECONDS, EXCEL = "epoch seconds", "epoch milliseconds", "Excel date"
+SECONDS, MILLISECONDS, EXCEL, COMPACT = "epoch seconds", "epoch milliseconds", "Excel date", "YYYYMMDD"
 WAYS = (
     *(TEXT, WHOLE, NUMBER, COMMA, DAY_FIRST, MONTH_FIRST, YEAR_FIRST),
-    *(PLAIN_DATE, PLAIN_TIME, OFFSET_TIME, TRUTH, SECONDS, MILLISECONDS, EXCEL),
+    *(PLAIN_DATE, PLAIN_TIME, OFFSET_TIME, TRUTH, SECONDS, MILLISECONDS, EXCEL, COMPACT),
 )
 
 MISSING_WORDS = (
@@ -225,6 +225,11 @@ def text(column: str, *assumptions: str, ways: tuple[str, ...] = ()) -> Reading:
     return Reading(VARCHAR, quoted(column), assumptions, way=TEXT, ways=ways)
 
 
+def offered(column: str, found: Reading) -> Reading:
+    """The column as it stands in the file, with the ways that were found for a person to choose."""
+    return text(column, ways=tuple(way for way in (found.way, *found.ways) if way != TEXT))
+
+
 def decide(column: str, label: str, found: Sequence[object]) -> Reading:
     """The type of the column, from the values of `counts_sql` over all rows."""
     bits, missing = _int(found[0]), _int(found[1])
@@ -276,6 +281,11 @@ def missing_said(label: str, count: int, spelled: Sequence[str], kind: str) -> s
     shown = " to ".join(f"“{word}”" for word in spelled)
     verb = "value" if count == 1 else "values"
     return f"{label}: {count:,} {verb} ({shown}) read as missing, because all others are {say(kind)}."
+
+
+def chosen_said(label: str, way: str) -> str:
+    """The sentence that a person's choice was followed."""
+    return f"{label}: read as {way}, as chosen."
 
 
 def say(kind: str) -> str:

@@ -1,7 +1,7 @@
 """The type of every column of a sheet, from the types its cells already have.
 
-Owns: what becomes of columns whose cells differ in kind. Refuses to know CSV rules: a spreadsheet knows numbers and
-dates, so text that looks like a number stays text unless it stands among numbers.
+Owns: what becomes of columns whose cells differ in kind, and the ways that typed cells allow. Refuses to know what texts
+say (`sheet_readings`), except where they stand among other cells and say the same as those.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from peek_core.corpus.typed import types
+from peek_core.corpus.typed import counted_times, types
 from peek_core.corpus.wording import count, some
 from peek_core.corpus.workbook.sheet_grid import Cell, Row, is_number, text_of
 
 _SERIAL = range(18_264, 73_415)  # 1950 .. 2100 as spreadsheets count days
+_LIKELY_SERIAL = range(30_000, 60_000)  # 1982 .. 2064
 _EPOCH, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
 _MIDNIGHT = time(0)
 _WHOLE, _FRACTION, _TRUTH, _DAY, _MOMENT, _TIME, _SPAN, _TEXT = (
@@ -27,24 +28,46 @@ _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _ISO_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII)
 
 
+_WAYS = {
+    types.BIGINT: (types.WHOLE, types.NUMBER, types.TEXT),
+    types.DOUBLE: (types.NUMBER, types.TEXT),
+    types.DATE: (types.PLAIN_DATE, types.TEXT),
+    types.TIMESTAMP: (types.PLAIN_TIME, types.TEXT),
+    types.BOOLEAN: (types.TRUTH, types.TEXT),
+    types.VARCHAR: (types.TEXT,),
+}
+
+
 @dataclass(frozen=True)
 class SheetColumn:
     """How a column is read; `cells` are its values as text, None where they are missing."""
 
     type: str
     cells: list[str | None]
-    repairs: tuple[str, ...]
-    assumptions: tuple[str, ...]
+    way: str
+    ways: tuple[str, ...]
+    """The other ways that its cells allow."""
+    repairs: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
 
 
 def read_column(
-    rows: Sequence[Row], n: int, label: str, *, days_1904: bool = False, certain_days: bool = True
+    rows: Sequence[Row], n: int, label: str, chosen: str = "", *, days_1904: bool = False, certain_days: bool = True
 ) -> SheetColumn:
-    """Reads column `n`. `certain_days`: whether it is known from when this workbook counts days."""
-    column = _Column([row[n] for row in rows], label)
+    """Reads column `n`. `certain_days`: whether it is known from when this workbook counts days.
+
+    Where a person has `chosen` another way than that of the cells, these are given as the text that they show.
+    """
+    cells = [row[n] for row in rows]
+    column = _Column(cells, label)
+    days_1900 = certain_days and not days_1904
     column.serials(_EPOCH_1904 if days_1904 else _EPOCH, certain_days)
     column.texts_among_others()
-    return column.done()
+    read = column.done(days_1900=days_1900)
+    if chosen and chosen != read.way and read.type != types.VARCHAR:
+        shown = [None if cell is None else text_of(cell) for cell in cells]
+        return SheetColumn(types.VARCHAR, shown, read.way, read.ways)
+    return read
 
 
 def _kind(cell: Cell) -> str:
@@ -150,7 +173,17 @@ class _Column:
             return types.TIMESTAMP if with_time else types.DATE
         return types.BOOLEAN if kinds == {_TRUTH} else types.VARCHAR
 
-    def done(self) -> SheetColumn:
+    def _ways(self, kind: str, days_1900: bool) -> tuple[str, ...]:
+        """The column's way and the others; a number may be a day that lost its format, or one as 20240131."""
+        way, *others = _WAYS[kind]
+        numbers = [cell for cell in self._cells if isinstance(cell, int | float)]
+        if days_1900 and way in (types.WHOLE, types.NUMBER) and all(int(n) in _LIKELY_SERIAL for n in numbers):
+            others.insert(0, types.EXCEL)
+        if way == types.WHOLE and counted_times.all_compact(map(text_of, numbers)):
+            others.insert(0, types.COMPACT)
+        return way, *others
+
+    def done(self, *, days_1900: bool) -> SheetColumn:
         kind, kinds = self._type(), set(self._kinds)
         if kind != types.VARCHAR and self._words:
             number = sum(self._words.values())
@@ -168,4 +201,5 @@ class _Column:
             shown = ", ".join(f"{what}: {n:,}" for what, n in self._kinds.most_common())
             self._assumptions.append(f"{self._label}: cells of several kinds ({shown}) were all read as text.")
         cells = [None if cell is None else text_of(cell) for cell in self._cells]
-        return SheetColumn(kind, cells, tuple(self._repairs), tuple(self._assumptions))
+        way, *ways = self._ways(kind, days_1900)
+        return SheetColumn(kind, cells, way, tuple(ways), tuple(self._repairs), tuple(self._assumptions))

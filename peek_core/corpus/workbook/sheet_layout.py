@@ -30,6 +30,8 @@ class SheetTable:
     labels: tuple[str, ...]
     rows: list[Row]
     numbers: list[int]
+    places: list[int]
+    """Where its columns stand in the sheet, counted from 0."""
     repairs: list[str] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
 
@@ -99,6 +101,7 @@ class _Body:
             tuple(labels),
             [rows[n] for n in kept.rows],
             [numbers[n] for n in kept.rows],
+            self._columns,
             [*self._repairs, *kept.repairs],
             [*self._doubts, *kept.doubts],
         )

@@ -1,4 +1,5 @@
-"""What the reader of cells passes over in silence: errors, formulas without a result, merged cells, the day count.
+"""What the reader of cells passes over in silence: errors, formulas without a result, what is merged or hidden, the day
+count.
 
 Owns: one pass over the raw parts of a workbook, which also refuses sheets that span too many cells. Refuses to know
 values. The archive must have passed `check_archive`.
@@ -6,6 +7,7 @@ values. The archive must have passed `check_archive`.
 
 from __future__ import annotations
 
+import html
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -15,6 +17,7 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 from peek_core.corpus.kinds import archive_damage
+from peek_core.corpus.workbook.hidden import Hidden
 from peek_core.corpus.workbook.workbook_guard import check_archive, check_area
 from peek_core.errors import UnreadableFile
 
@@ -22,18 +25,29 @@ Merge = tuple[tuple[int, int], tuple[int, int]]
 """First and last cell of a merged range as (row, column), counted from 0."""
 
 _BLOCK = 1 << 20
-_REFERENCE = re.compile(rb'<(?:\w+:)?c\b[^>]*?\br=["\']([A-Z]{1,3})(\d{1,7})["\'][^>/]*>')
-_ROW = re.compile(rb'<(?:\w+:)?row\b[^>]*?\br=["\'](\d{1,7})["\']')
+_REFERENCE = re.compile(rb'<(?:\w+:)?c\b[^<>]*?\br=["\']([A-Z]{1,3})(\d{1,7})["\'][^<>/]*>')
+_ROW = re.compile(rb'<(?:\w+:)?row\b[^<>]*?\br=["\'](\d{1,7})["\']')
 _CELL = re.compile(rb"<(?:\w+:)?c(?=[\s/>])")
-_ERROR = re.compile(rb'<(?:\w+:)?c\b[^>]*\bt="e"')
+_ERROR = re.compile(rb'<(?:\w+:)?c\b[^<>]*\bt="e"')
 _UNSOLVED = re.compile(
-    rb"<(?:\w+:)?c\b([^>]*)>\s*<(?:\w+:)?f\b[^>]*(?:/>|>[^<]*</(?:\w+:)?f>)"
+    rb"<(?:\w+:)?c\b([^<>]*)>\s*<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)"
     rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
+_HIDES = rb'(?=[^<>]*\bhidden=["\'](?:1|true)["\'])'
+# A pattern that begins with fixed letters is found several times faster.
+_HIDDEN_ROW, _HIDDEN_PREFIXED_ROW = (
+    re.compile(start + _HIDES + rb'[^<>]*?\br=["\'](\d{1,7})["\']') for start in (rb"<row\b", rb"<\w+:row\b")
+)
+_HIDDEN_COLUMNS = re.compile(rb"<(?:\w+:)?col\b" + _HIDES + rb"([^<>]*)")
+_MIN, _MAX = (re.compile(rb"\b" + side + rb'=["\'](\d{1,5})["\']') for side in (b"min", b"max"))
+_FILTERS = re.compile(rb"<(?:\w+:)?filterColumn\b[^<>]*[^<>/]>")
+_SHEET_TAG = re.compile(rb"<(?:\w+:)?sheet\b([^<>]*)")
+_SHEET_NAME, _SHEET_ID = re.compile(rb'\bname="([^"]*)"'), re.compile(rb'\b\w+:id="([^"]*)"')
 _DAYS_1904 = re.compile(rb'\bdate1904="(?:1|true)"')
 _RELATION = re.compile(
-    rb'<Relationship\b[^>]*?\bId="([^"]*)"[^>]*?\bTarget="([^"]*)"|\bTarget="([^"]*)"[^>]*?\bId="([^"]*)"'
+    rb'<Relationship\b[^<>]*?\bId="([^"]*)"[^<>]*?\bTarget="([^"]*)"|\bTarget="([^"]*)"[^<>]*?\bId="([^"]*)"'
 )
+_NOT_SHOWN = ("collapse", "filter")
 # Records of the binary format.
 _ROW_RECORD, _CELL_RECORDS, _ERRORS, _MERGE, _SHEET, _BOOK = 0, range(1, 12), (3, 11), 176, 156, 153
 
@@ -52,6 +66,8 @@ class Survey:
     """Whether days may be counted from 1904."""
     merges: dict[str, list[Merge]] = field(default_factory=dict)
     """By sheet, for kinds whose merged ranges the reader of cells does not give."""
+    hidden: dict[str, Hidden] = field(default_factory=dict)
+    """By sheet, for XLSX and ODS."""
 
     @property
     def certain_days(self) -> bool:
@@ -72,11 +88,14 @@ def survey(source: Path, label: str) -> Survey:
             found.kind = "XLSB"
             _binary(archive, parts, found)
         elif "xl/workbook.xml" in parts:
-            found.days_1904 = bool(_DAYS_1904.search(archive.read(parts["xl/workbook.xml"])))
+            book = archive.read(parts["xl/workbook.xml"])
+            found.days_1904 = bool(_DAYS_1904.search(book))
+            sheets = _sheets(book, _relations(archive, parts, "xl/_rels/workbook.xml.rels"))
             # A sheet may be any part, so every one is looked at.
-            for part in parts.values():
+            for path, part in parts.items():
+                hidden = found.hidden.setdefault(sheets[path], Hidden()) if path in sheets else Hidden()
                 with archive.open(part) as stream:
-                    _Sheet(found).read(iter(lambda stream=stream: stream.read(_BLOCK), b""))  # type: ignore[misc]
+                    _Sheet(found, hidden).read(iter(lambda stream=stream: stream.read(_BLOCK), b""))  # type: ignore[misc]
         else:
             found.kind = "ODS"
             with archive.open(parts["content.xml"]) as stream:
@@ -94,17 +113,42 @@ def _old(file: BinaryIO) -> Survey:
     return found
 
 
+def _relations(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo], path: str) -> dict[str, str]:
+    """The parts that the workbook names, by their ids."""
+    found: dict[str, str] = {}
+    for one in _RELATION.finditer(archive.read(parts[path])) if path in parts else ():
+        id, target = (one[1], one[2]) if one[1] is not None else (one[4], one[3])
+        found[_text(id)] = "xl/" + _text(target).lower().removeprefix("/xl/")
+    return found
+
+
+def _sheets(book: bytes, relations: dict[str, str]) -> dict[str, str]:
+    """The names of the sheets of an XLSX, by part."""
+    found: dict[str, str] = {}
+    for tag in _SHEET_TAG.findall(book):
+        name, id = _SHEET_NAME.search(tag), _SHEET_ID.search(tag)
+        if name and id and _text(id[1]) in relations:
+            found[relations[_text(id[1])]] = _text(name[1])
+    return found
+
+
+def _text(attribute: bytes) -> str:
+    return html.unescape(attribute.decode("utf-8", "replace"))
+
+
 class _Sheet:
     """One part of an XLSX, which may be a sheet."""
 
-    def __init__(self, found: Survey) -> None:
-        self._found = found
+    def __init__(self, found: Survey, hidden: Hidden) -> None:
+        self._found, self._hidden = found, hidden
         self._width = self._height = self._rows = self._in_row = 0
 
     def read(self, blocks: Iterable[bytes]) -> None:
         rest = b""
         for block in blocks:
             data = rest + block
+            if b"filterColumn" in data and _FILTERS.search(data):
+                self._hidden.filtered = True
             # Only whole cells are looked at; what follows the last one waits for the next block.
             cut = data.rfind(b"c>") + 2
             if cut < 2:
@@ -129,9 +173,20 @@ class _Sheet:
         if len(references) < cells:
             self._count(data)
         check_area(self._width, self._height)
+        if b"hidden=" in data:
+            self._note_hidden(data)
         self._found.errors += len(_ERROR.findall(data)) if b't="e"' in data else 0
         if b"f>" in data or b"<f " in data:
             self._found.unsolved += sum(b't="str"' not in found[1] for found in _UNSOLVED.finditer(data))
+
+    def _note_hidden(self, data: bytes) -> None:
+        """Rows that do not say their number are passed over: the programs that write such hide nothing."""
+        for number in (_HIDDEN_ROW if b"<row" in data else _HIDDEN_PREFIXED_ROW).findall(data):
+            self._hidden.rows.add(int(number) - 1, int(number) - 1)
+        for attributes in _HIDDEN_COLUMNS.findall(data) if b"cols>" in data else ():
+            first, last = _MIN.search(attributes), _MAX.search(attributes)
+            if first and last:
+                self._hidden.columns.add(int(first[1]) - 1, int(last[1]) - 1)
 
     def _count(self, data: bytes) -> None:
         """Cells need not say where they are; then each is the next one of its row."""
@@ -183,13 +238,7 @@ def _wide(body: bytes, at: int) -> tuple[str, int]:
 
 
 def _binary(archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo], found: Survey) -> None:
-    relations = {}
-    if "xl/_rels/workbook.bin.rels" in parts:
-        for one in _RELATION.finditer(archive.read(parts["xl/_rels/workbook.bin.rels"])):
-            id, target = (one[1], one[2]) if one[1] is not None else (one[4], one[3])
-            relations[id.decode("utf-8", "replace")] = "xl/" + target.decode("utf-8", "replace").lower().removeprefix(
-                "/xl/"
-            )
+    relations = _relations(archive, parts, "xl/_rels/workbook.bin.rels")
     names: dict[str, str] = {}
     for kind, body in _records(archive.read(parts["xl/workbook.bin"])):
         if kind == _BOOK:
@@ -221,7 +270,8 @@ class _Open:
     def __init__(self, found: Survey) -> None:
         self._found = found
         self._merges: list[Merge] = []
-        self._row = self._column = self._repeat = self._width = self._last = 0
+        self._hidden = Hidden()
+        self._row = self._column = self._repeat = self._width = self._last = self._described = 0
 
     def read(self, blocks: Iterable[bytes]) -> None:
         parser = expat.ParserCreate()
@@ -241,9 +291,19 @@ class _Open:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "table:table":
             self._merges = self._found.merges.setdefault(attributes.get("table:name", ""), [])
-            self._row = self._column = self._width = self._last = 0
+            self._hidden = self._found.hidden.setdefault(attributes.get("table:name", ""), Hidden())
+            self._row = self._column = self._width = self._last = self._described = 0
+        elif name == "table:table-column":
+            described = self._described + _often(attributes, "columns-repeated")
+            if attributes.get("table:visibility") in _NOT_SHOWN:
+                self._hidden.columns.add(self._described, described - 1)
+            self._described = described
         elif name == "table:table-row":
             self._column, self._repeat = 0, _often(attributes, "rows-repeated")
+            shown = attributes.get("table:visibility")
+            if shown in _NOT_SHOWN:
+                self._hidden.rows.add(self._row, self._row + self._repeat - 1)
+                self._hidden.filtered |= shown == "filter"
         elif name in ("table:table-cell", "table:covered-table-cell"):
             wide = _often(attributes, "columns-repeated")
             if "office:value-type" in attributes or "table:formula" in attributes:

@@ -26,10 +26,13 @@ from peek_core.corpus.cells import CellFile, create_table
 from peek_core.corpus.desk import Desk, Loaded
 from peek_core.corpus.refusals import spoken
 from peek_core.corpus.text.csv_reader import describe, renamed
+from peek_core.corpus.typed import columns as typed
+from peek_core.corpus.typed import types
 from peek_core.corpus.wording import count, some
 from peek_core.corpus.workbook.sheet_columns import read_column
 from peek_core.corpus.workbook.sheet_grid import Row
 from peek_core.corpus.workbook.sheet_layout import SheetTable, find_table
+from peek_core.corpus.workbook.sheet_readings import sheet_readings
 from peek_core.corpus.workbook.workbook_survey import Survey, survey
 from peek_core.errors import UnreadableFile
 from peek_core.values.dataset import Doubt, ReadChoices, TableReport
@@ -157,21 +160,35 @@ def _load(desk: Desk, sheet: _Sheet, found: Survey, *, several: bool) -> Loaded:
     assert held is not None
     table = desk.name(sheet.name if several else desk.label)
     columns = names.unique(held.labels)
+    chosen = {
+        column: way
+        for column, way in desk.choices.columns.items()
+        if way in types.WAYS and (way != types.EXCEL or not found.days_1904)
+    }
     desk.tell("reading cells", None)
     read = [
-        read_column(held.rows, n, label or columns[n], days_1904=found.days_1904, certain_days=found.certain_days)
-        for n, label in enumerate(held.labels)
-    ]
-    kinds = [column.type for column in read]
-    with spoken("loading the rows"):
-        desk.tell("loading rows", None)
+        read_column(
+            held.rows, n, label or column, chosen.get(column, ""),
+            days_1904=found.days_1904, certain_days=found.certain_days,
+        )
+        for n, (label, column) in enumerate(zip(held.labels, columns, strict=True))
+    ]  # fmt: skip
+    with spoken("checking the values"):
         with CellFile(desk.work / f"{table}.csv") as out:
             for cells in zip(*(column.cells for column in read), strict=True):
                 out.write(cells)
-        wanted = [f"{names.quoted(c)}::{kind} AS {names.quoted(c)}" for c, kind in zip(columns, kinds, strict=True)]
-        create_table(desk.con, table, ", ".join(wanted), out.relation(columns), len(held.rows))
+        desk.tell("checking values", None)
+        source = out.relation(columns)
+        readings = sheet_readings(desk.con, source, columns, held.labels, read, chosen)
+    with spoken("loading the rows"):
+        desk.tell("loading rows", None)
+        create_table(desk.con, table, typed.selected(columns, readings), source, len(held.rows))
         samples = [next((cell for cell in column.cells if cell is not None), "") for column in read]
-        described = describe(desk.con, table, columns, held.labels, kinds, samples)
+        laid = typed.laid_out(columns, held.labels, readings, samples)
+        parts = ([c.name for c in laid], [c.label for c in laid], [c.type for c in laid], [c.sample for c in laid])
+        counted = describe(desk.con, table, *parts)
+        described = tuple(replace(c, way=d.way, ways=d.ways) for c, d in zip(counted, laid, strict=True))
+    hidden = found.hidden[sheet.name].said(held.numbers, held.places, held.labels) if sheet.name in found.hidden else ()
     last = held.header_row + held.header_rows - 1
     header = f"header in row {last}" if held.header_rows == 1 else f"header in rows {held.header_row} to {last}"
     report = TableReport(
@@ -182,11 +199,16 @@ def _load(desk: Desk, sheet: _Sheet, found: Survey, *, several: bool) -> Loaded:
         dialect=f"sheet “{sheet.name}”, {header if held.header_rows else 'no header'}",
         header_rows=held.header_rows,
         repairs=(*held.repairs, *(line for column in read for line in column.repairs), *renamed(described)),
-        assumptions=tuple(line for column in read for line in column.assumptions),
+        assumptions=(*hidden, *(line for reading in readings for line in reading.assumptions)),
         source=desk.label,
-        read=ReadChoices(sheets=(sheet.name,), skip=held.header_row - 1, header_rows=held.header_rows),
+        read=ReadChoices(
+            sheets=(sheet.name,),
+            skip=held.header_row - 1,
+            header_rows=held.header_rows,
+            columns={c.name: c.way for c in described if c.way},
+        ),
     )
-    return Loaded(report, tuple(held.doubts))
+    return Loaded(report, (*held.doubts, *(doubt for reading in readings for doubt in reading.doubts)))
 
 
 def _with_notes(first: Loaded, chosen: Sequence[_Sheet], others: Sequence[_Sheet], found: Survey) -> Loaded:

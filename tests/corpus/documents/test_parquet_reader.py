@@ -16,7 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from peek_core.corpus.documents import parquet_reader
+from peek_core.corpus.load import Source, load_files
 from peek_core.errors import PeekError, UnreadableFile
+from peek_core.values.dataset import Column, LoadReport, ReadChoices
 
 Load = Callable[..., Any]
 
@@ -145,3 +147,85 @@ def test_a_file_with_changed_bytes_is_a_table_or_a_sentence(load: Load, seed: in
         bad[chance.randrange(4, len(bad) - 8)] = chance.randrange(256)
     with suppress(PeekError):
         assert load(bytes(bad), name="t.parquet").table.columns
+
+
+class TestStrings:
+    """Parquet knows dates and numbers, so its strings stay text; a person may choose otherwise."""
+
+    @pytest.fixture
+    def read(self, tmp_path: Path) -> Callable[..., tuple[LoadReport, Column, list[Any]]]:
+        """Loads columns `v`, `v_date` by choices for `v`: the report, how `v` was read, and its typed values."""
+
+        def run(values: list[str | None], way: str = "", **others: str) -> tuple[LoadReport, Column, list[Any]]:
+            source, target = tmp_path / "t.parquet", tmp_path / "v1.duckdb"
+            source.write_bytes(arrow(v=pa.array(values, pa.string()), v_date=pa.array(range(len(values)), pa.int64())))
+            choices = ReadChoices(columns={"v": way, **others} if way or others else {})
+            report = load_files([Source(source, "t.parquet", choices)], target)
+            with duckdb.connect(str(target), read_only=True) as con:
+                rows = con.execute("SELECT * EXCLUDE v_date FROM t").fetchall()
+            return report, report.tables[0].columns[0], [row[-1] for row in rows]
+
+        return run
+
+    @pytest.mark.parametrize(
+        ("values", "ways"),
+        [
+            (["03/04/2024", "05/06/2024"], ("day first", "month first")),
+            (["13/04/2024", "05/06/2024"], ("day first",)),
+            (["2024-04-13", None], ("date",)),
+            (["2024-04-13 10:00", ""], ("time",)),
+            (["1.234,50", "2,10"], ("number, decimal comma",)),
+            (["5", "6"], ("whole number", "number")),
+            (["007", "012"], ("whole number",)),
+            (["true", "false"], ("true or false",)),
+            (["hello", "world"], ()),
+            ([], ()),
+        ],
+    )
+    def test_they_stay_text_and_other_ways_are_offered(
+        self, read: Callable[..., Any], values: list[str | None], ways: tuple[str, ...]
+    ) -> None:
+        report, v, got = read(values)
+        assert (v.way, v.ways, got) == ("text", ways, values) and v.sample == (values[0] if values else "")
+        assert report.doubts == () and report.tables[0].assumptions == ()
+        assert report.tables[0].read.columns == {"v": "text"}, "typed columns have no ways"
+
+    @pytest.mark.parametrize(
+        ("values", "way", "kind", "typed"),
+        [
+            (["03/04/2024", "05/06/2024"], "month first", "VARCHAR", [date(2024, 3, 4), date(2024, 5, 6)]),
+            (["13/04/2024", "05/06/2024"], "day first", "DATE", [date(2024, 4, 13), date(2024, 6, 5)]),
+            (["2024-04-13", None], "date", "DATE", [date(2024, 4, 13), None]),
+            (["1.234,50", "2,10"], "number, decimal comma", "DOUBLE", [1234.5, 2.1]),
+            (["007", "n/a"], "whole number", "BIGINT", [7, None]),
+            (["45000", ""], "Excel date", "DATE", [date(2023, 3, 15), None]),
+            (["yes", "no"], "true or false", "BOOLEAN", [True, False]),
+            (["5", "6"], "text", "VARCHAR", ["5", "6"]),
+        ],
+    )
+    def test_a_chosen_way_is_followed(
+        self, read: Callable[..., Any], values: list[str | None], way: str, kind: str, typed: list[Any]
+    ) -> None:
+        report, v, got = read(values, way)
+        assert (v.type, v.way, got) == (kind, way, typed) and report.doubts == ()
+        assert f"v: read as {way}, as chosen." in report.tables[0].assumptions
+        assert v.sample == values[0], "the switch shows the text"
+        assert way == "text" or "text" in v.ways
+
+    def test_a_chosen_way_that_does_not_fit_all_values_stands_beside(self, read: Callable[..., Any]) -> None:
+        values = [*["1"] * 6_000, "many"]
+        report, v, got = read(values, "whole number")
+        assert v.type == "VARCHAR" and got[0] == 1 and got[-1] is None
+        assert "1 value (“many”) cannot be read as whole number; empty in v_number" in report.doubts[0].what
+
+    def test_a_column_beside_never_takes_the_name_of_another(self, read: Callable[..., Any]) -> None:
+        report, _, _ = read(["03/04/2024"], "day first")
+        assert [c.name for c in report.tables[0].columns] == ["v", "v_date_2", "v_date"]
+
+    @pytest.mark.parametrize("others", [{"v": "Roman"}, {"x": "text"}, {"v_date": "text"}])
+    def test_an_unknown_way_or_a_typed_column_is_left_as_it_is(
+        self, read: Callable[..., Any], others: dict[str, str]
+    ) -> None:
+        report, v, got = read(["03/04/2024"])
+        again, w, same = read(["03/04/2024"], **others)
+        assert (v, got, report.tables, report.doubts) == (w, same, again.tables, again.doubts)

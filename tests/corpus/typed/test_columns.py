@@ -145,12 +145,21 @@ def test_a_choice_that_does_not_fit_stands_beside(
         ("1700000000", "epoch seconds", datetime(2023, 11, 14, 22, 13, 20)),
         ("1700000000000", "epoch milliseconds", datetime(2023, 11, 14, 22, 13, 20)),
         ("45000", "Excel date", date(2023, 3, 15)),
+        ("18991231", "YYYYMMDD", date(1899, 12, 31)),
         ("45000.5", "Excel date", datetime(2023, 3, 15, 12)),
     ],
 )
 def test_chosen_counts_of_time_are_times(con: duckdb.DuckDBPyConnection, value: str, way: str, typed: object) -> None:
     reading, got = one(con, [value, None], way)
     assert got == [typed, None] and reading.type in ("DATE", "TIMESTAMP") and reading.doubts == ()
+
+
+@pytest.mark.parametrize("way", ["epoch seconds", "epoch milliseconds", "Excel date", "YYYYMMDD"])
+def test_numbers_that_no_calendar_has_are_no_counts_of_time(con: duckdb.DuckDBPyConnection, way: str) -> None:
+    values = ["20240131" if way == "YYYYMMDD" else "45000", "999999999999999999", "1e300", "-999999999999999999", "nan"]
+    reading, got = one(con, values, way)
+    assert [value is not None for value in got] == [True, False, False, False, False]
+    assert "3 values such as" in reading.doubts[0].what
 
 
 def test_a_choice_for_an_unknown_column_or_way_changes_nothing(con: duckdb.DuckDBPyConnection) -> None:

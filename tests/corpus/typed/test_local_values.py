@@ -105,6 +105,11 @@ IN_PLACE = [
     ("3. März 2024|14. Okt. 2023|1. Mai 2023|2. Dezember 2022", "DATE", [D(2024, 3, 3), D(2023, 10, 14), D(2023, 5, 1), D(2022, 12, 2)], "names of months"),
     ("3 août 2024|4 juil. 2024|5 juin 2024|6 Sept 2024|7 September 2024", "DATE", [D(2024, 8, 3), D(2024, 7, 4), D(2024, 6, 5), D(2024, 9, 6), D(2024, 9, 7)], "names of months"),
     ("3 enero 2024|4 ago 2024|5 dic 2024|6 giugno 2024|7 luglio 2024", "DATE", [D(2024, 1, 3), D(2024, 8, 4), D(2024, 12, 5), D(2024, 6, 6), D(2024, 7, 7)], "names of months"),
+    ("Mon, 2 Mar 2026|Tuesday 13 March 2026", "DATE", [D(2026, 3, 2), D(2026, 3, 13)], "dates with names of months read day first"),
+    ("Sun, Mar 1, 2026|Mon, Mar 2, 2026", "DATE", [D(2026, 3, 1), D(2026, 3, 2)], "month first"),
+    ("Montag, 2. März 2026|So., 1. Mai 2026", "DATE", [D(2026, 3, 2), D(2026, 5, 1)], "names of months"),
+    ("mar. 3 mars 2026|lundi 2 févr. 2026", "DATE", [D(2026, 3, 3), D(2026, 2, 2)], "names of months"),
+    ("Mon, 2 Mar 2026 10:05|3 Mar 2026 9:00 PM", "TIMESTAMP", [T(2026, 3, 2, 10, 5), T(2026, 3, 3, 21)], "day first"),
     ("2024-Jan-03|2024-Dec-31", "DATE", [D(2024, 1, 3), D(2024, 12, 31)], "year first"),
     ("13/01/2024 9:05|01/02/2024 23:59:59", "TIMESTAMP", [T(2024, 1, 13, 9, 5), T(2024, 2, 1, 23, 59, 59)], "day first"),
     ("13/01/2024, 10:00|14/01/2024", "TIMESTAMP", [T(2024, 1, 13, 10), T(2024, 1, 14)], "day first"),
@@ -238,7 +243,7 @@ PLAIN = [
     "192.168.100.200|192.168.101.201", "10.0.0.1", "732 829 320|552 100 554", "555-1234", "1.234.56", "1,2,3", "1,23.4",
     "12 kg|5 kg", "1e5|$3", "5-10|3/4", "$|€", "10:30|11:45", "12/45/99|13/46/98", "Jan 2024|Feb 2024", "2024-W05",
     "Q1|Q2", "1 of 3", "--5", "(5|6)", "$5 €", "a|b|c|d|1", "0,1,2", "99999999999999999999|1",
-    "1,234.56789012345678", "true|false|unknown", "14 janvember 2024", "3 jui 2024", "2024-13-01", "۱۲|۱۳",
+    "1,234.56789012345678", "true|false|unknown", "14 janvember 2024", "3 jui 2024", "about 3 Mar 2024|Mond 3 Marchy 2024", "2024-13-01", "۱۲|۱۳",
 ]  # fmt: skip
 
 
@@ -271,6 +276,7 @@ def test_versions_and_dates_of_two_digits_are_told_apart_by_the_name() -> None:
         ("Last Updated", "1700000000", "epoch seconds", [T(2023, 11, 14, 22, 13, 20)]),
         ("createdAt", "1700000000", "epoch seconds", [T(2023, 11, 14, 22, 13, 20)]),
         ("Order Date", "45000|45366", "Excel date", [D(2023, 3, 15), D(2024, 3, 15)]),
+        ("date", "20240131|19991231|", "YYYYMMDD", [D(2024, 1, 31), D(1999, 12, 31), None]),
         ("date", "45000.5|45001", "Excel date", [T(2023, 3, 15, 12), T(2023, 3, 16)]),
     ],
 )  # fmt: skip
@@ -284,11 +290,19 @@ def test_numbers_that_count_time(label: str, text: str, way: str, values: list[A
 
 @pytest.mark.parametrize(
     ("label", "text"),
-    [("id", "1700000000"), ("candidate", "1700000000"), ("created", "1700000000|5"), ("date", "20240131"), ("date", "45000|12"), ("rate", "45000")],
+    [("id", "1700000000"), ("candidate", "1700000000"), ("created", "1700000000|5"), ("date", "20240131|20240230"), ("date", "20240131|5"), ("date", "18991231"), ("id", "20240131"), ("date", "45000|12"), ("rate", "45000")],
 )  # fmt: skip
 def test_numbers_that_do_not_count_time(label: str, text: str) -> None:
     got = read(cells(text), label)
     assert got.reading.type == "BIGINT" and got.reading.beside is None and got.reading.way == "whole number"
+
+
+@pytest.mark.parametrize(("days", "ways"), [(20, ("YYYYMMDD", "number", "text")), (19, ("number", "text"))])
+def test_many_numbers_that_could_all_be_dates_stay_numbers_and_may_be_read_as_such(
+    days: int, ways: tuple[str, ...]
+) -> None:
+    got = read([f"202401{day:02}" for day in range(1, days + 1)], "batch")
+    assert (got.reading.type, got.reading.ways, got.assumed, got.doubted) == ("BIGINT", ways, "", "")
 
 
 @pytest.mark.parametrize(
