@@ -5,7 +5,7 @@ Owns: what each act does and the event it leaves. Refuses to know: pages and ter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +17,12 @@ from peek_core.context_map.definitions import Definition, DefinitionState
 from peek_core.context_map.evictor import Eviction, evict, pin_refusal
 from peek_core.context_map.history import MapEvent
 from peek_core.context_map.map import ContextMap, Edit, Evidence, MapItem, MapSection, render
+from peek_core.context_map.proposals import propose
 from peek_core.errors import NotFound, Refused
 from peek_core.ports import RunQuery, TokenCounter
 from peek_core.settings import MapSettings
 from peek_core.values.canon import plain
+from peek_core.values.dataset import LoadReport
 from peek_core.values.trajectory import Table
 
 MARKS = {"pin": "pinned", "lock": "locked", "freeze": "frozen"}
@@ -138,6 +140,26 @@ class Curator:
         new, more = self._verified(new)
         return self._save(current, new, *events, *more)
 
+    def propose(self, found: Sequence[Mapping[str, Any]], author: str) -> ContextMap:
+        """Lay definitions (as data) before the person; one that says what a definition says already is passed over."""
+        current = self._book.current()
+        made = [(data, defs.from_data(data, self._columns)) for data in found]
+        known = current.definitions
+        fresh = [data for data, one in made if isinstance(one, str) or not any(one.same_rule(other) for other in known)]
+        if not fresh:
+            return current
+
+        def laid(query: RunQuery) -> tuple[ContextMap, list[MapEvent]]:
+            new, events = current, list[MapEvent]()
+            for data in fresh:
+                accept = self._settings.auto_accept
+                new, more = propose(new, data, self._columns, query, author=author, accept=accept)
+                events += more
+            return new, events
+
+        new, events = self._query_with(laid, current.active)
+        return self._save(current, new, *events)
+
     def rows_of(self, id: str) -> Table:
         """The raw rows a definition leaves out or whose value it changes; the engine's limit of rows, and how many in all."""
         found = self._book.current().definition(id)
@@ -236,3 +258,17 @@ class Curator:
 def sections() -> dict[str, str]:
     """slug -> heading, for forms."""
     return {s.value: s.heading for s in MapSection}
+
+
+def spelling_folds(report: LoadReport) -> list[dict[str, Any]]:
+    """Definitions, as data, for the spellings that reading found; merging them is a person's decision."""
+    return [
+        {
+            "kind": "spelling_fold",
+            "table": s.table,
+            "column": s.column,
+            "mapping": s.mapping,
+            "name": f"One spelling for each {s.column}",
+        }
+        for s in report.spellings
+    ]

@@ -11,6 +11,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,6 +34,8 @@ from peek_core.values.trajectory import Table
 RAW = "raw"
 """Hash name of the view without definitions."""
 PROFILE_ROWS = 100_000
+UNDECIDED_S = 86_400.0
+"""Age at which a file that belongs to no version is nobody's; another process may be showing younger ones."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,14 @@ class Shelf:
     def discard(self, file: str) -> None:
         """Drop a file that was not published."""
         (self._root / "corpora" / file).unlink(missing_ok=True)
+
+    def sweep(self) -> None:
+        """Remove files that nobody published within a day, such as readings looked at and never decided on."""
+        known = self._store.version_files()
+        for file in (self._root / "corpora").glob("*.duckdb"):
+            with suppress(OSError):
+                if file.name not in known and self._clock() - file.stat().st_mtime > UNDECIDED_S:
+                    file.unlink()
 
     def _read(
         self,
@@ -270,6 +281,7 @@ def _joined(before: LoadReport, added: LoadReport) -> LoadReport:
         (*before.doubts, *added.doubts),
         before.seconds + added.seconds,
         added.keys,
+        (*before.spellings, *added.spellings),
     )
 
 

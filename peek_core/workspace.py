@@ -24,7 +24,7 @@ from peek_core.context_map.map import ContextMap
 from peek_core.context_pipe.stats import PipelineStats
 from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source
-from peek_core.curation import Curator
+from peek_core.curation import Curator, spelling_folds
 from peek_core.datasets import Shelf, View, load_sample, make_directory, run_query
 from peek_core.errors import NotFound, Refused
 from peek_core.jobs import CancelSignal, JobManager
@@ -40,7 +40,7 @@ from peek_core.values.canon import clean_text, content_hash
 from peek_core.values.dataset import Dataset, LoadReport, Profile, ReadChoices
 from peek_core.values.events import Event
 from peek_core.values.messages import PromptSection
-from peek_core.values.run_view import RunView
+from peek_core.values.run_view import RunView, turns
 from peek_core.values.trajectory import Table, Turn
 
 MAIN = "peek"
@@ -76,6 +76,7 @@ class Workspace:
         self._recovered = 0.0
         self._jobs = JobManager(settings, self.store, self._work)
         self.store.recover(settings.stale_s)
+        self.shelf.sweep()
         self.store.drop_texts(clock() - settings.keep_text_days * 86_400)
 
     def close(self) -> None:
@@ -110,7 +111,9 @@ class Workspace:
         """Read files as the tables of a new dataset, or of the dataset `into`."""
         sources = [Source(f, f.name) if isinstance(f, Path) else f for f in files]
         held = self.store.dataset(into) if into else None
-        return self.shelf.load(sources, title=title, into=held, keep=keep, progress=progress, cancelled=cancelled)
+        made = self.shelf.load(sources, title=title, into=held, keep=keep, progress=progress, cancelled=cancelled)
+        self.curator(made.id).propose(spelling_folds(self.report(made.id)), author="reading")
+        return made
 
     def reread(
         self,
@@ -127,6 +130,7 @@ class Workspace:
         """Make what was read again the dataset's newest version; its evidence is checked on it."""
         made = self.shelf.publish(self.store.dataset(dataset), file, report)
         self.curator(dataset).verify()
+        self.curator(made.id).propose(spelling_folds(self.report(made.id)), author="reading")
         return made
 
     def load_sample(self, name: str, progress: Progress = lambda stage, done: None) -> Dataset:
@@ -396,26 +400,7 @@ class Workspace:
 
     def _turns(self, dataset: str, arm: str, before: str) -> tuple[Turn, ...]:
         since = self.store.dataset(dataset).options.get("conversation_from", 0.0)
-        done = [
-            r
-            for r in self.runs(dataset, arm, 20)
-            if r.id != before and r.created >= since and r.status in ("answered", "partly") and r.trajectory
-        ]
-        turns = []
-        for r in done[-3:]:
-            answer = r.trajectory.answer if r.trajectory else None
-            if answer is not None:
-                turns.append(
-                    Turn(
-                        r.question,
-                        answer.text,
-                        answer.sql,
-                        answer.table.columns if answer.table else (),
-                        answer.table.row_count if answer.table else None,
-                        answer.reading,
-                    )
-                )
-        return tuple(turns)
+        return turns([r for r in self.runs(dataset, arm, 20) if r.id != before and r.created >= since])
 
     def _run_view(self, row: Any) -> RunView:
         return RunView(

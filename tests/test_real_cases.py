@@ -107,3 +107,14 @@ def test_rc_27_a_name_that_is_not_there_is_never_answered_under_another(
     assert answer is not None
     assert any("Kevin" in s for s in answer.suggestions)
     assert answer.table is None
+
+
+def test_rc_20_spellings_of_one_city_are_both_named(open_workspace: Callable[..., Workspace], tmp_path: Path) -> None:
+    w = open_workspace()
+    others = [f"A{n:02},100" for n in range(1, 21)] + [f"b{n:02},100" for n in range(1, 16)]
+    rows = [*others, *["Paris,111"] * 3, *["paris,50"] * 2]
+    dataset = load(w, tmp_path, "sales.csv", "city,amount\n" + "\n".join(rows) + "\n")
+    said = text(ask(w, dataset, "revenue in Paris?"))
+    assert "433" in said and "333" in said and "Paris" in said and "paris" in said
+    city = next(c for c in w.profile(dataset).tables[0].columns if c.name == "city")
+    assert city.distinct == 37 and (city.complete or len(city.top) < 37)

@@ -43,6 +43,42 @@ def taught(open_workspace: Callable[..., Workspace], tickets: Path) -> tuple[Wor
     return w, dataset, run
 
 
+def test_spellings_found_while_reading_wait_as_a_definition(
+    open_workspace: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    w = open_workspace()
+    source = tmp_path / "sales.csv"
+    source.write_text("city,amount\n" + "Paris,111\n" * 3 + "paris,50\n" * 2 + "Rome,7\n")
+    dataset = w.load(source).id
+    (proposed,) = w.map(dataset).definitions
+    assert (proposed.kind, proposed.column, proposed.mapping) == ("spelling_fold", "city", {"paris": "Paris"})
+    assert (proposed.state, proposed.author, proposed.effect["values_changed"]) == ("proposed", "reading", 2)
+    by_city = "SELECT city, sum(amount) FROM sales GROUP BY 1 ORDER BY 1"
+    assert w.sql(dataset, by_city).table.rows == (("Paris", 333), ("Rome", 7), ("paris", 100))
+    w.curator(dataset).decide(proposed.id, "on")
+    assert w.sql(dataset, by_city).table.rows == (("Paris", 433), ("Rome", 7))
+    file, report = w.reread(dataset, {"sales.csv": ReadChoices(columns={"amount": "text"})})
+    w.apply_reread(dataset, file, report)
+    assert [d.id for d in w.map(dataset).definitions] == [proposed.id]
+
+
+def test_a_reading_nobody_decided_on_is_swept_away(
+    open_workspace: Callable[..., Workspace], tickets: Path, tmp_path: Path
+) -> None:
+    w = open_workspace()
+    dataset = w.load(tickets).id
+    file, _ = w.reread(dataset, {})
+    corpora = w.settings.data_dir / "corpora"
+    w.shelf.sweep()
+    assert (corpora / file).exists(), "somebody may be looking at it"
+    old = time.time() - 2 * 86_400
+    for held in corpora.glob("*.duckdb"):
+        os.utime(held, (old, old))
+    w.shelf.sweep()
+    assert not (corpora / file).exists()
+    assert w.sql(dataset, "SELECT 1 FROM tickets LIMIT 1").table.row_count == 1
+
+
 def test_whoever_watches_sees_this_process_write_at_once(
     open_workspace: Callable[..., Workspace], tickets: Path
 ) -> None:

@@ -26,6 +26,7 @@ from peek_core.corpus.documents.parquet_reader import load_parquet
 from peek_core.corpus.keys import suggest_keys
 from peek_core.corpus.kinds import Kind
 from peek_core.corpus.refusals import spoken
+from peek_core.corpus.spellings import find_spellings
 from peek_core.corpus.text import decode
 from peek_core.corpus.text.csv_reader import load_csv
 from peek_core.corpus.wording import some
@@ -110,6 +111,7 @@ def load_files(
                 files.append(file)
             with spoken("comparing the tables"):
                 keys = suggest_keys(con, _tables(con))
+                spellings = [s for one in loaded for s in find_spellings(con, one.report.name, one.report.columns)]
             with spoken("writing the rows"):
                 tell("writing", None)
                 con.execute("CHECKPOINT")
@@ -124,6 +126,7 @@ def load_files(
         doubts=tuple(_placed(doubt, one.report.name, several) for one in loaded for doubt in one.doubts),
         seconds=round(time.perf_counter() - started, 3),
         keys=keys,
+        spellings=tuple(spellings),
     )
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from peek_core.context_map import definitions as defs
 from peek_core.context_map import map as maps
 from peek_core.context_map.admission import admit
 from peek_core.context_map.cartographer import Chart, chart
@@ -18,6 +17,7 @@ from peek_core.context_map.distiller import Candidate, Distillation, distill
 from peek_core.context_map.evictor import evict
 from peek_core.context_map.history import MapBook, MapEvent
 from peek_core.context_map.map import ContextMap, render
+from peek_core.context_map.proposals import propose
 from peek_core.errors import Conflict, PeekError
 from peek_core.policies.records import definitions_record, map_record
 from peek_core.ports import Caller, Emit, RunQuery, TokenCounter
@@ -179,33 +179,17 @@ class PeekPolicy:
         self, new: ContextMap, candidates: Sequence[Candidate], trajectory: Trajectory, events: list[MapEvent]
     ) -> ContextMap:
         for candidate in candidates:
-            made = defs.from_data(candidate.definition or {}, self._around.columns)
-            if isinstance(made, str):
-                events.append(MapEvent("refuse", "", {"definition": candidate.definition, "why": made}))
-                continue
-            known = next((d for d in new.definitions if d.same_rule(made)), None)
-            refusal = f"{known.id} already says this ({known.state})" if known else defs.conflict(made, new.active)
-            effect = {} if refusal else self._effect(made, new)
-            refusal = refusal or effect.get("refused")
-            if refusal:
-                events.append(MapEvent("refuse", "", {"definition": made.as_data(), "why": refusal}))
-                continue
-            made = replace(
-                made,
-                id=f"def-{new.next_definition}",
+            new, more = propose(
+                new,
+                candidate.definition or {},
+                self._around.columns,
+                self._around.query,
                 run=trajectory.run,
                 question=trajectory.question,
-                effect=effect,
-                state="on" if self._settings.auto_accept else "proposed",
+                accept=self._settings.auto_accept,
             )
-            new = replace(new, definitions=(*new.definitions, made), next_definition=new.next_definition + 1)
-            events.append(MapEvent("propose", made.id, {**made.as_data(), "effect": effect}))
-            if made.state == "on":
-                events.append(MapEvent("accept", made.id, {"why": "automatic acceptance is on"}))
+            events += more
         return new
-
-    def _effect(self, made: defs.Definition, new: ContextMap) -> dict[str, Any]:
-        return measure(made, new, self._around.columns[made.table], self._around.query)
 
     def _tell(self, events: Sequence[MapEvent]) -> None:
         rows = [{"name": e.name, "item": e.item, **e.body} for e in events]
@@ -230,19 +214,6 @@ def brings_news(trajectory: Trajectory) -> bool:
     of the dataset nobody asked about before.
     """
     return trajectory.look_ups > 0 or bool(_STATEMENT.search(trajectory.question))
-
-
-def measure(made: defs.Definition, current: ContextMap, columns: Mapping[str, str], query: RunQuery) -> dict[str, Any]:
-    """A definition's effect in rows and values; `refused` holds the reason when it must not be offered."""
-    try:
-        before, after, changed = query(defs.effect_sql(made, columns, current.active)).rows[0]
-    except PeekError as failure:
-        return {"refused": f"its effect can't be measured: {failure.what[:200]}"}
-    if after == 0:
-        return {"refused": "it would leave no row at all"}
-    if before == after and not changed:
-        return {"refused": "it would change no row and no value"}
-    return {"rows_before": before, "rows_after": after, "values_changed": changed}
 
 
 def _tagged(base: ContextMap, distillation: Distillation, events: list[MapEvent]) -> ContextMap:

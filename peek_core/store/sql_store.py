@@ -150,6 +150,10 @@ class SqlStore:
         r = rows[0]
         return DatasetVersion(r.dataset, r.number, r.created, r.file, load(LoadReport, r.report))
 
+    def version_files(self) -> frozenset[str]:
+        """Names of the corpus files of all versions."""
+        return frozenset(str(r.file) for r in self._rows(select(t.versions.c.file)))
+
     def profile(self, dataset: str, version: int, view: str) -> Profile | None:
         p = t.profiles
         rows = self._rows(select(p.c.body).where(p.c.dataset == dataset, p.c.version == version, p.c.view == view))

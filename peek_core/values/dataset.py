@@ -105,6 +105,15 @@ class JoinKey:
 
 
 @dataclass(frozen=True)
+class Spellings:
+    """Spellings of one column that differ in case, blanks or Unicode form alone: spelling -> the most frequent one."""
+
+    table: str
+    column: str
+    mapping: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class LoadReport:
     """How one upload, of one or more files, was read."""
 
@@ -114,6 +123,7 @@ class LoadReport:
     seconds: float = 0.0
     keys: tuple[JoinKey, ...] = ()
     """Between all tables of the file, those it already had included."""
+    spellings: tuple[Spellings, ...] = ()
 
     @property
     def rows(self) -> int:

@@ -5,11 +5,11 @@ Owns: the shape. Refuses to know: the store's rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from peek_core.values.trajectory import Trajectory
+from peek_core.values.trajectory import Trajectory, Turn
 
 
 @dataclass(frozen=True)
@@ -34,3 +34,15 @@ class RunView:
     @property
     def active(self) -> bool:
         return self.phase != "done"
+
+
+def turns(runs: Sequence[RunView]) -> tuple[Turn, ...]:
+    """The last three answered of `runs`, oldest first, as the next question's conversation."""
+    answered = [r for r in runs if r.status in ("answered", "partly") and r.trajectory]
+    found = []
+    for r in answered[-3:]:
+        answer = r.trajectory.answer if r.trajectory else None
+        if answer is not None:
+            columns, count = (answer.table.columns, answer.table.row_count) if answer.table else ((), None)
+            found.append(Turn(r.question, answer.text, answer.sql, columns, count, answer.reading))
+    return tuple(found)
