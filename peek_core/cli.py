@@ -167,7 +167,9 @@ def report_of(report: LoadReport, tables: Sequence[TableReport]) -> LoadReport:
     doubts = report.doubts
     if len(tables) < len(report.tables):
         doubts = tuple(d for d in doubts if d.where.startswith(named))
-    return replace(report, tables=tuple(tables), doubts=doubts)
+    mine = {t.name for t in tables}
+    spellings = tuple(s for s in report.spellings if s.table in mine)
+    return replace(report, tables=tuple(tables), doubts=doubts, spellings=spellings)
 
 
 def load_data(dataset: Dataset, report: LoadReport) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from peek_core.context_map.map import ContextMap
 from peek_core.context_pipe.explain import DASH, explain_analyze_text
+from peek_core.corpus.spellings import in_words
 from peek_core.lab.series import Played, map_use, paired, totals
 from peek_core.values.call_trace import CallTrace
 from peek_core.values.canon import clean_text
@@ -26,6 +27,7 @@ def load_line(dataset: Dataset, report: LoadReport) -> str:
         lines.append(f"  table {t.name}: {t.rows:,} rows, {len(t.columns)} columns; {t.encoding}, {t.dialect}")
         lines += [f"    {note}" for note in (*t.repairs, *t.assumptions)]
     lines += [f"  doubt, {d.where}: {d.what}; otherwise {d.alternative}" for d in report.doubts]
+    lines += [f"  proposed, {in_words(s)}" for s in report.spellings]
     return clean_text("\n".join(lines))
 
 

@@ -12,6 +12,7 @@ import duckdb
 
 from peek_core.corpus.names import quoted
 from peek_core.corpus.typed import types
+from peek_core.corpus.wording import some
 from peek_core.values.dataset import Column, Spellings
 
 MAX_DISTINCT = 5_000
@@ -45,3 +46,9 @@ def _folding(con: duckdb.DuckDBPyConnection, table: str, column: str) -> dict[st
     for one, spelling in rows:
         same[one].append(spelling)
     return {other: first for first, *others in same.values() for other in others}
+
+
+def in_words(found: Spellings) -> str:
+    """For a person: which values seem to be one, and what becomes of it."""
+    pairs = [f"“{other}” is “{first}”" for other, first in found.mapping.items()]
+    return f"{found.column}: {some(pairs, 4)} in another spelling; proposed as a definition, nothing was merged."
