@@ -84,7 +84,7 @@ def notes(report: LoadReport) -> None:
         said += [(tag("repair", "accent"), of + n) for n in t.repairs]
         said += [(tag("assumed", "line"), of + n) for n in t.assumptions]
         found = [s for s in report.spellings if s.table == t.name]
-        said += [(tag("proposed", "good"), of + in_words(s)) for s in found]
+        said += [(tag("proposed", "ok"), of + in_words(s)) for s in found]
     draw(
         f'<div class="pk-sec" style="padding-top:14px"><span>Doubts, repairs and assumptions</span><span>{len(said)}; “Read it '
         "otherwise” below changes how</span></div>"

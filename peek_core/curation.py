@@ -12,12 +12,13 @@ from typing import Any
 from peek_core.book import StoreBook
 from peek_core.context_map import definitions as defs
 from peek_core.context_map import map as maps
-from peek_core.context_map.admission import check_evidence
 from peek_core.context_map.definitions import Definition, DefinitionState
 from peek_core.context_map.evictor import Eviction, evict, pin_refusal
+from peek_core.context_map.evidence import gather, verified
 from peek_core.context_map.history import MapEvent
 from peek_core.context_map.map import ContextMap, Edit, Evidence, MapItem, MapSection, render
 from peek_core.context_map.proposals import propose
+from peek_core.context_map.slots import slotted
 from peek_core.errors import NotFound, Refused
 from peek_core.ports import RunQuery, TokenCounter
 from peek_core.settings import MapSettings
@@ -72,9 +73,8 @@ class Curator:
         """Add an item by hand; a query given becomes its evidence with the result it has now."""
         current = self._book.current()
         evidence, state = self._evidence(current, sql)
-        new, item, refusal = maps.apply(
-            current, Edit("ADD", section=section, text=text, evidence=evidence), author="person", state=state
-        )
+        edit = Edit("ADD", section=section, text=text, evidence=evidence, template=_template(text, evidence))
+        new, item, refusal = maps.apply(current, edit, author="person", state=state)
         if refusal or item is None:
             raise Refused(f"The item can't be added: {refusal}")
         self._fits(item)
@@ -93,14 +93,14 @@ class Curator:
             if sql in (None, known) and text == item.text
             else self._evidence(current, sql if sql is not None else known)
         )
-        edit = Edit("REPLACE", id=id, text=text, evidence=evidence)
+        edit = Edit("REPLACE", id=id, text=text, evidence=evidence, template=_template(text, evidence))
         new, changed, refusal = maps.apply(current, edit, author="person", state=state)
         if refusal == "changes nothing":
             return current
         if refusal or changed is None:
             raise Refused(f"The item can't be changed: {refusal}")
         if sql == "":
-            new = maps.update_item(new, id, lambda i: replace(i, evidence=None, state="unverifiable"))
+            new = maps.update_item(new, id, lambda i: replace(i, evidence=None, template="", state="unverifiable"))
         self._fits(changed)
         body = {"before": item.text, "text": changed.text, "section": item.section.value}
         return self._save(current, new, MapEvent("replace", id, body, "person"))
@@ -201,25 +201,24 @@ class Curator:
         """Run every item's evidence on the present version and view."""
         current = self._book.current()
         new, events = self._verified(current)
-        return self._save(current, new, *events) if events else current
+        return self._save(current, new, *events) if new != current else current
 
     def _verified(self, new: ContextMap) -> tuple[ContextMap, list[MapEvent]]:
-        with_evidence = [i for i in new.items if i.evidence is not None]
-        if not with_evidence:
+        if not any(i.evidence for i in new.items):
             return new, []
 
-        def check(query: RunQuery) -> dict[str, tuple[maps.EvidenceState, str]]:
-            return {i.id: check_evidence(i.evidence, query) for i in with_evidence if i.evidence}
+        def check(query: RunQuery) -> tuple[MapItem, ...]:
+            return tuple(verified(i, query, self._version) for i in new.items)
 
-        found = self._query_with(check, new.active)
-        events = []
-        for item in with_evidence:
-            state, detail = found[item.id]
-            if (state, detail) != (item.state, item.detail):
-                events.append(MapEvent("verify", item.id, {"before": item.state, "after": state, "detail": detail}))
-                checked = replace(item, state=state, detail=detail)
-                new = replace(new, items=tuple(checked if i.id == item.id else i for i in new.items))
-        return new, events
+        checked: tuple[MapItem, ...] = self._query_with(check, new.active)
+        events = [
+            MapEvent(
+                "verify", now.id, {"before": was.state, "after": now.state, "detail": now.detail, "text": now.text}
+            )
+            for was, now in zip(new.items, checked, strict=True)
+            if (was.state, was.detail, was.text) != (now.state, now.detail, now.text)
+        ]
+        return replace(new, items=checked), events
 
     def _effect(self, found: Definition, current: ContextMap) -> Mapping[str, Any]:
         sql = defs.effect_sql(found, self._columns[found.table], current.active)
@@ -231,8 +230,7 @@ class Curator:
     def _evidence(self, current: ContextMap, sql: str | None) -> tuple[Evidence | None, maps.EvidenceState]:
         if not sql or not sql.strip():
             return None, "unverifiable"
-        rows = self._query_with(lambda query: query(sql), current.active).rows
-        return Evidence(sql, tuple(tuple(plain(c) for c in row) for row in rows[:200]), version=self._version), "holds"
+        return self._query_with(lambda query: gather(sql, query, self._version), current.active), "holds"
 
     def _fits(self, item: MapItem) -> None:
         size = self._count(render([item]))
@@ -253,6 +251,11 @@ class Curator:
         )
         out = [MapEvent("evict", g.item.id, {"text": g.item.text, "why": g.why, "score": g.item.score}) for g in gone]
         return self._book.commit(current, fitted, [*events, *out])
+
+
+def _template(text: str, evidence: Evidence | None) -> str:
+    """The slots of a text a person wrote; what the evidence does not show is theirs to answer for."""
+    return slotted(maps.one_line(text), evidence.expect, evidence.sql).template if evidence else ""
 
 
 def sections() -> dict[str, str]:

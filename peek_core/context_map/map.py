@@ -77,6 +77,8 @@ class MapItem:
     question: str = ""
     run: str = ""
     evidence: Evidence | None = None
+    template: str = ""
+    """The text with slots over the cells of its evidence (context_map/slots.py); empty where it has none."""
     state: EvidenceState = "unverifiable"
     detail: str = ""
     """Old -> new for drifted, the reason for broken."""
@@ -100,6 +102,8 @@ class Edit:
     text: str = ""
     evidence: Evidence | None = None
     why: str = ""
+    template: str = ""
+    """The text with its slots, as admission found them."""
 
 
 @dataclass(frozen=True)
@@ -198,6 +202,7 @@ def apply(
             question=question,
             run=run,
             evidence=edit.evidence,
+            template=edit.template,
             state=state,
         )
         return replace(current, items=(*current.items, item), next_number=current.next_number + 1), item, None
@@ -217,6 +222,7 @@ def apply(
         item,
         text=text,
         evidence=edit.evidence or item.evidence,
+        template=edit.template,
         state=state,
         author=author if author == "person" else item.author,
         detail="",

@@ -22,6 +22,7 @@ from peek_core.errors import Conflict, PeekError
 from peek_core.policies.records import definitions_record, map_record
 from peek_core.ports import Caller, Emit, RunQuery, TokenCounter
 from peek_core.settings import MapSettings
+from peek_core.values.canon import plain
 from peek_core.values.sources import SourceRecord
 from peek_core.values.trajectory import TEACHES, Trajectory
 
@@ -158,19 +159,15 @@ class PeekPolicy:
 
     def _edited(self, new: ContextMap, plan: Chart, trajectory: Trajectory, events: list[MapEvent]) -> ContextMap:
         for proposed in plan.edits:
-            edit, state, refusal = admit(new, proposed, self._around.query)
+            found = admit(new, proposed, self._around.query, trajectory, self._around.version)
+            edit, refusal = found.edit, found.refusal
             if refusal is None:
                 new, item, refusal = maps.apply(
-                    new, edit, author="agent", run=trajectory.run, question=trajectory.question, state=state
+                    new, edit, author="agent", run=trajectory.run, question=trajectory.question, state=found.state
                 )
                 if refusal is None and item is not None:
-                    events.append(
-                        MapEvent(
-                            edit.op.lower(),
-                            item.id,
-                            {"text": item.text, "state": state, "section": item.section.value, "why": edit.why},
-                        )
-                    )
+                    body = {"text": item.text, "state": item.state, "section": item.section.value, "why": edit.why}
+                    events.append(MapEvent(edit.op.lower(), item.id, body))
             if refusal is not None:
                 events.append(MapEvent("refuse", edit.id, {**_edit_data(edit), "why": refusal}))
         return new
@@ -242,5 +239,6 @@ def _edit_data(edit: maps.Edit) -> dict[str, Any]:
         "section": edit.section,
         "text": edit.text,
         "evidence": edit.evidence.sql if edit.evidence else None,
+        "expect": plain(edit.evidence.expect) if edit.evidence else None,
         "why": edit.why,
     }
