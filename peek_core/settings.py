@@ -72,6 +72,10 @@ class MapSettings:
     definition_cap: int = 400
     """Tokens of the definitions block, which stands outside the budget."""
     auto_accept: bool = False
+    error_patterns: bool = False
+    """Whether the agent may use the sixth section of the released code."""
+    trajectory_tokens: int = 8_192
+    """What the Distiller sees of a run: whole steps from its head and its tail."""
 
 
 @dataclass(frozen=True)

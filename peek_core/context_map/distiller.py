@@ -6,19 +6,21 @@ Owns: its request, its reply's shape. Refuses to know: which model answers, how 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from peek_core.context_map.map import Evidence
+from peek_core.context_map.map import Evidence, MapSection
 from peek_core.context_map.prompts import prompt
 from peek_core.context_map.replies import json_object, objects, text
-from peek_core.ports import Caller
+from peek_core.ports import Caller, TokenCounter
 from peek_core.values.canon import plain
 from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
 from peek_core.values.trajectory import Step, Trajectory
 
 MAX_CANDIDATES = 24
 MAX_TAGS = 200
+MAX_TOLERANCE = 0.05
+"""The widest relative tolerance a model may ask for; beyond that a query shows nothing."""
 
 SCHEMA: Mapping[str, Any] = {
     "name": "distillation",
@@ -55,6 +57,7 @@ class Distillation:
 
     diagnosis: str
     orientation: Mapping[str, Any]
+    """As the model reports it; `counted` is what the SQL log says: queries, and those of them that oriented."""
     tags: tuple[tuple[str, str, str], ...]
     candidates: tuple[Candidate, ...]
     problem: str | None = None
@@ -84,9 +87,21 @@ def _candidate_data(c: Candidate) -> dict[str, Any]:
 
 
 def distill(
-    call: Caller, trajectory: Trajectory, context: Sequence[SourceRecord], *, history: Sequence[str], version: int
+    call: Caller,
+    trajectory: Trajectory,
+    context: Sequence[SourceRecord],
+    *,
+    history: Sequence[str],
+    version: int,
+    count: TokenCounter,
+    budget: int = 8_192,
+    sections: Sequence[MapSection] = (),
 ) -> Distillation:
-    """Ask for what the run taught. `context` holds profile, definitions and map as the run saw them."""
+    """Ask for what the run taught. `context` holds profile, definitions and map as the run saw them.
+
+    `budget` (tokens) bounds what is shown of the steps; `sections` are further ones that may be used.
+    """
+    further = "".join(f"\nOne more section: {s.value} {s.hint}." for s in sections)
     rules = SourceRecord(
         name="distiller",
         kind=Kind.CONSTRAINTS,
@@ -94,9 +109,10 @@ def distill(
         scope=Scope.GLOBAL,
         priority=Priority.NEVER,
         role="system",
-        text=prompt("distiller"),
+        text=prompt("distiller") + further,
         data={"source": "distill"},
     )
+    steps = kept(trajectory.steps, count, budget)
     run = SourceRecord(
         name="trajectory",
         kind=Kind.WORKING_MEMORY,
@@ -104,11 +120,13 @@ def distill(
         scope=Scope.NONE,
         priority=Priority.NEVER,
         role="user",
-        text=trajectory_text(trajectory),
-        data=trajectory_data(trajectory, history),
+        text=trajectory_text(trajectory, steps),
+        data=trajectory_data(trajectory, steps, history),
     )
     done = call("distill", [rules, *context, run], schema=SCHEMA)
-    return read(done.text, version)
+    found = read(done.text, version)
+    counted = {"queries": len(trajectory.queries), "orienting": trajectory.look_ups}
+    return replace(found, orientation={**found.orientation, "counted": counted})
 
 
 def read(reply: str, version: int) -> Distillation:
@@ -155,38 +173,58 @@ def evidence(data: Any, version: int) -> Evidence | None:
     if not isinstance(expect, list):
         return None
     rows = [row if isinstance(row, list) else [row] for row in expect]
-    return Evidence(data["sql"], tuple(tuple(plain(c) for c in row) for row in rows[:200]), version=version)
+    tolerance = data.get("tolerance")
+    within = float(tolerance) if isinstance(tolerance, (int, float)) and 0 <= tolerance <= MAX_TOLERANCE else 1e-6
+    return Evidence(data["sql"], tuple(tuple(plain(c) for c in row) for row in rows[:200]), within, version)
 
 
-HEAD, TAIL = 3, 5
-"""Steps of a long trajectory the Distiller sees whole: the first and the last ones."""
+HEAD_SHARE = 0.6
+"""Share of the budget that the first steps of a long run may take; its last steps have the rest."""
 
 
-def _kept(steps: Sequence[Step]) -> list[Step]:
-    return list(steps) if len(steps) <= HEAD + TAIL else [*steps[:HEAD], *steps[-TAIL:]]
+def kept(steps: Sequence[Step], count: TokenCounter, budget: int) -> tuple[Step, ...]:
+    """Whole steps of a run within `budget` tokens: from its head and its tail, at least the last one."""
+    sizes = [count(_step_text(step)) for step in steps]
+    if sum(sizes) <= budget:
+        return tuple(steps)
+    head, left = 0, budget * HEAD_SHARE
+    while head < len(steps) - 1 and sizes[head] <= left:
+        left -= sizes[head]
+        head += 1
+    left += budget * (1 - HEAD_SHARE)
+    tail = len(steps) - 1
+    left -= sizes[tail]
+    while tail > head and sizes[tail - 1] <= left:
+        tail -= 1
+        left -= sizes[tail]
+    return (*steps[:head], *steps[tail:])
 
 
-def trajectory_text(trajectory: Trajectory) -> str:
-    """Question, steps with code and observation, answer; the middle of a long run is left out and counted."""
-    kept = _kept(trajectory.steps)
-    left_out = len(trajectory.steps) - len(kept)
+def _step_text(step: Step) -> str:
+    return f"Step {step.n}\n```python\n{step.code}\n```\n{step.observation}"
+
+
+def trajectory_text(trajectory: Trajectory, steps: Sequence[Step]) -> str:
+    """Question, the kept steps with code and observation, answer; what was left out is counted where it stood."""
     parts = [f"Question: {trajectory.question}"]
-    for i, step in enumerate(kept):
-        if left_out and i == HEAD:
-            parts.append(f"({left_out} steps left out here)")
-        parts.append(f"Step {step.n}\n```python\n{step.code}\n```\n{step.observation}")
+    last = 0
+    for step in steps:
+        if step.n > last + 1:
+            parts.append(f"({step.n - last - 1} steps left out here)")
+        parts.append(_step_text(step))
+        last = step.n
     answer = trajectory.answer.text if trajectory.answer else "none"
     parts.append(f"Status: {trajectory.status}\nAnswer: {answer}")
     return "\n\n".join(parts)
 
 
-def trajectory_data(trajectory: Trajectory, history: Sequence[str]) -> dict[str, Any]:
+def trajectory_data(trajectory: Trajectory, steps: Sequence[Step], history: Sequence[str]) -> dict[str, Any]:
     """The same as typed data."""
     return {
         "question": trajectory.question,
         "status": trajectory.status,
         "answer": trajectory.answer.text if trajectory.answer else None,
         "reading": plain(trajectory.answer.reading) if trajectory.answer else None,
-        "steps": [s.as_data() for s in _kept(trajectory.steps)],
+        "steps": [s.as_data() for s in steps],
         "history": list(history),
     }

@@ -1,7 +1,7 @@
 """The Evictor: who leaves so that the map fits its budget exactly. Pure.
 
 Owns: eviction orders and the grace of new items. Refuses to know: why an item was added.
-Orders: `paper` by section (parsing, results, constants, then roadmap and understanding), within it score, then age;
+Orders: `paper` by section (error patterns, parsing, results, constants, then roadmap and understanding), within it score, then age;
 `paper-score-first` by score, the section rank breaking ties; `released` by score, then age (the released code).
 """
 
@@ -14,11 +14,12 @@ from peek_core.context_map.map import ContextMap, MapItem, MapSection, render
 from peek_core.ports import TokenCounter
 
 SECTION_RANK = {
-    MapSection.PARSING: 0,
-    MapSection.RESULTS: 1,
-    MapSection.CONSTANTS: 2,
-    MapSection.ROADMAP: 3,
-    MapSection.UNDERSTANDING: 4,
+    MapSection.ERRORS: 0,
+    MapSection.PARSING: 1,
+    MapSection.RESULTS: 2,
+    MapSection.CONSTANTS: 3,
+    MapSection.ROADMAP: 4,
+    MapSection.UNDERSTANDING: 5,
 }
 Key = Callable[[MapItem], tuple[int, ...]]
 ORDERS: dict[str, Key] = {

@@ -16,13 +16,14 @@ from peek_core.context_map.definitions import Definition
 
 
 class MapSection(StrEnum):
-    """The five sections; the value is the id's slug."""
+    """The paper's five sections and the released code's optional sixth; the value is the id's slug."""
 
     ROADMAP = "cr"
     UNDERSTANDING = "cu"
     CONSTANTS = "dc"
     PARSING = "ps"
     RESULTS = "rr"
+    ERRORS = "ep"
 
     @property
     def heading(self) -> str:
@@ -32,6 +33,7 @@ class MapSection(StrEnum):
             "dc": "Domain Constants",
             "ps": "Parsing Schema",
             "rr": "Reusable Results",
+            "ep": "Error Patterns",
         }[self.value]
 
     @property
@@ -43,6 +45,7 @@ class MapSection(StrEnum):
             "dc": "exact thresholds, code meanings, units",
             "ps": "how values are written, and traps in them",
             "rr": "results later questions can build on, with their query",
+            "ep": "queries that fail on this dataset, and why",
         }[self.value]
 
 
@@ -150,13 +153,15 @@ def render(items: Sequence[MapItem]) -> str:
     """
     lines: list[str] = []
     for section in MapSection:
-        lines.append(f"## {section.heading}")
         mine = [i.line() for i in items if i.section is section]
+        if section is MapSection.ERRORS and not mine:
+            continue
+        lines.append(f"## {section.heading}")
         lines += mine or [f"({section.hint})"]
     return "\n".join(lines) + "\n"
 
 
-_LINE = re.compile(r"^\[((?:cr|cu|dc|ps|rr)-\d{5,})\] (.+)$")
+_LINE = re.compile(r"^\[((?:cr|cu|dc|ps|rr|ep)-\d{5,})\] (.+)$")
 
 
 def parse(text: str) -> tuple[MapItem, ...]:

@@ -83,7 +83,16 @@ class PeekPolicy:
 
     def _learn(self, current: ContextMap, trajectory: Trajectory) -> None:
         a = self._around
-        distillation = distill(a.call, trajectory, [a.profile, *self.before()], history=a.history, version=a.version)
+        distillation = distill(
+            a.call,
+            trajectory,
+            [a.profile, *self.before()],
+            history=a.history,
+            version=a.version,
+            count=a.count,
+            budget=self._settings.trajectory_tokens,
+            sections=(maps.MapSection.ERRORS,) if self._settings.error_patterns else (),
+        )
         a.emit("distilled", {**distillation.as_data(), "problem": distillation.problem})
         plan = self._chart(current, distillation)
         a.emit(
@@ -160,7 +169,7 @@ class PeekPolicy:
     def _edited(self, new: ContextMap, plan: Chart, trajectory: Trajectory, events: list[MapEvent]) -> ContextMap:
         for proposed in plan.edits:
             found = admit(new, proposed, self._around.query, trajectory, self._around.version)
-            edit, refusal = found.edit, found.refusal
+            edit, refusal = found.edit, found.refusal or self._section_off(found.edit)
             if refusal is None:
                 new, item, refusal = maps.apply(
                     new, edit, author="agent", run=trajectory.run, question=trajectory.question, state=found.state
@@ -171,6 +180,10 @@ class PeekPolicy:
             if refusal is not None:
                 events.append(MapEvent("refuse", edit.id, {**_edit_data(edit), "why": refusal}))
         return new
+
+    def _section_off(self, edit: maps.Edit) -> str | None:
+        off = edit.section == maps.MapSection.ERRORS.value and not self._settings.error_patterns
+        return "the section for error patterns is off" if off else None
 
     def _proposed(
         self, new: ContextMap, candidates: Sequence[Candidate], trajectory: Trajectory, events: list[MapEvent]
