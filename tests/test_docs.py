@@ -6,7 +6,9 @@ import doctest
 import importlib
 import pkgutil
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -44,3 +46,26 @@ def test_the_readme_names_the_commands_that_ci_runs() -> None:
     assert command in text
     assert command in ci
     assert ".uv/bin/uv run streamlit run app.py" in text
+
+
+def test_the_example_for_other_agents_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = re.search(r"<!-- example: cache_policy -->\n```python\n(.*?)```", readme.README.read_text("utf-8"), re.S)
+    assert example and len(example[1].strip().splitlines()) <= 11
+    monkeypatch.chdir(tmp_path)
+    learned = '{"candidates": [{"kind": "item", "section": "cr", "text": "One line is one message."}]}'
+
+    class Client:
+        replies: ClassVar = [learned, '{"edits": [{"op": "ADD", "candidate": 0}]}', "{}", "{}"]
+
+        def completion(self, messages: Sequence[Any]) -> str:
+            return str(self.replies.pop(0))
+
+    def my_agent(question: str, system_prompt: str) -> tuple[str, str]:
+        return "42", f"I looked, because I was told: {system_prompt}"
+
+    exec(example[1], {"client": Client(), "questions": ["how many?", "who?"], "RULES": "", "my_agent": my_agent})
+    said = capsys.readouterr().out
+    assert said.startswith("1 edits, 0 refused\n0 edits, 0 refused\n")
+    assert "[cr-00001] One line is one message." in said

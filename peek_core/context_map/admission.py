@@ -133,7 +133,7 @@ def _one_answer(text: str, run: Trajectory) -> str | None:
 
 def _beside_others(current: ContextMap, edit: Edit, state: EvidenceState, query: RunQuery) -> Admission:
     """The edit held against what the map says already: the same is not said twice, and two claims can't both hold."""
-    twin, contradicts = _twin(current, edit)
+    twin, contradicts = twin_of(current, edit)
     if twin is None:
         return Admission(edit, state)
     instead = replace(edit, op="REPLACE", id=twin.id)
@@ -152,7 +152,7 @@ def _beside_others(current: ContextMap, edit: Edit, state: EvidenceState, query:
     return Admission(instead if edit.op == "ADD" else edit, state)
 
 
-def _twin(current: ContextMap, edit: Edit) -> tuple[MapItem | None, bool]:
+def twin_of(current: ContextMap, edit: Edit) -> tuple[MapItem | None, bool]:
     """The item that speaks of the same thing, and whether it says something else of it."""
     others = [i for i in current.items if i.id != edit.id]
     for item in others:

@@ -184,20 +184,24 @@ HEAD_SHARE = 0.6
 
 def kept(steps: Sequence[Step], count: TokenCounter, budget: int) -> tuple[Step, ...]:
     """Whole steps of a run within `budget` tokens: from its head and its tail, at least the last one."""
-    sizes = [count(_step_text(step)) for step in steps]
+    head, tail = head_and_tail([count(_step_text(step)) for step in steps], budget)
+    return (*steps[:head], *steps[tail:])
+
+
+def head_and_tail(sizes: Sequence[int], budget: int) -> tuple[int, int]:
+    """(end of the head, start of the tail) of parts with these sizes, so that what is kept fits the budget."""
     if sum(sizes) <= budget:
-        return tuple(steps)
+        return len(sizes), len(sizes)
     head, left = 0, budget * HEAD_SHARE
-    while head < len(steps) - 1 and sizes[head] <= left:
+    while head < len(sizes) - 1 and sizes[head] <= left:
         left -= sizes[head]
         head += 1
-    left += budget * (1 - HEAD_SHARE)
-    tail = len(steps) - 1
-    left -= sizes[tail]
+    tail = len(sizes) - 1
+    left += budget * (1 - HEAD_SHARE) - sizes[tail]
     while tail > head and sizes[tail - 1] <= left:
         tail -= 1
         left -= sizes[tail]
-    return (*steps[:head], *steps[tail:])
+    return head, tail
 
 
 def _step_text(step: Step) -> str:

@@ -25,7 +25,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-import peek_core
 from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source, load_files, work_folder
 from peek_core.errors import Broken, Cancelled, PeekError, Refused, UnreadableFile
@@ -54,7 +53,7 @@ def load_in_process(
     """
     work = work_folder(target)
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    environment["PYTHONPATH"] = str(Path(peek_core.__file__).parents[1])
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     environment["PYTHONUTF8"] = "1"
     job = {
         "sources": [{**plain(s), "path": str(s.path)} for s in sources],

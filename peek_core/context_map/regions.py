@@ -1,0 +1,149 @@
+"""Inspected regions: which columns, values and periods the questions so far have looked at.
+
+Owns: reading that off SQL, adding up, and saying it in one line. Refuses to know who asked, results, and where it is
+kept. Counted from the queries that ran, never from what a model says it looked at; outside the map's token budget.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import sqlglot
+from sqlglot import exp
+
+Columns = Mapping[str, Mapping[str, str]]
+"""table -> column -> type."""
+MAX_VALUES = 50
+"""Values kept of a column; beyond that only their number would help, and the profile has it."""
+_DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
+
+
+@dataclass(frozen=True)
+class Region:
+    """What was seen of one column: `values` it was compared with, and the first and last date."""
+
+    table: str
+    column: str
+    values: tuple[str, ...] = ()
+    since: str = ""
+    until: str = ""
+
+
+@dataclass(frozen=True)
+class Regions:
+    """What was seen of a dataset, ordered by table and column."""
+
+    queries: int = 0
+    seen: tuple[Region, ...] = ()
+
+    def of(self, table: str) -> tuple[Region, ...]:
+        return tuple(r for r in self.seen if r.table == table)
+
+
+@dataclass
+class _Found:
+    values: set[str] = field(default_factory=set)
+    dates: set[str] = field(default_factory=set)
+
+
+def inspected(statements: Iterable[str], columns: Columns) -> Regions:
+    """The regions that SELECT statements of DuckDB name; what can't be parsed, and `SELECT *`, name none."""
+    found: dict[tuple[str, str], _Found] = defaultdict(_Found)
+    count = 0
+    for sql in statements:
+        try:
+            tree = sqlglot.parse_one(sql, dialect="duckdb")
+        except (sqlglot.errors.SqlglotError, RecursionError):
+            continue
+        if isinstance(tree, exp.Query):
+            count += 1
+            _read(tree, columns, found)
+    seen = (Region(table, column, *_limited(one)) for (table, column), one in sorted(found.items()))
+    return Regions(count, tuple(seen))
+
+
+def joined(parts: Iterable[Regions]) -> Regions:
+    """All that any of them saw."""
+    found: dict[tuple[str, str], _Found] = defaultdict(_Found)
+    count = 0
+    for part in parts:
+        count += part.queries
+        for region in part.seen:
+            one = found[region.table, region.column]
+            one.values.update(region.values)
+            one.dates.update(d for d in (region.since, region.until) if d)
+    return Regions(count, tuple(Region(t, c, *_limited(one)) for (t, c), one in sorted(found.items())))
+
+
+def _limited(one: _Found) -> tuple[tuple[str, ...], str, str]:
+    return tuple(sorted(one.values)[:MAX_VALUES]), min(one.dates, default=""), max(one.dates, default="")
+
+
+def in_words(regions: Regions, columns: Columns, *, values: bool = True) -> str:
+    """One line for a prompt. `values`: whether what columns were compared with may be told.
+
+    >>> in_words(Regions(2, (Region("t", "a", ("x",)),)), {"t": {"a": "VARCHAR", "b": "BIGINT"}})
+    'Looked at so far, in 2 queries: t: a (x); never b.'
+    """
+    if not regions.queries:
+        return "Looked at so far: nothing."
+    parts = []
+    for table, known in columns.items():
+        seen = {r.column: r for r in regions.of(table) if r.column in known}
+        never = [c for c in known if c not in seen]
+        if not seen:
+            parts.append(f"{table}: nothing yet")
+            continue
+        looked = ", ".join(_column(r, values) for r in seen.values())
+        parts.append(f"{table}: {looked}" + (f"; never {_some(never, 20)}" if never else ""))
+    many = "query" if regions.queries == 1 else "queries"
+    return f"Looked at so far, in {regions.queries:,} {many}: {'. '.join(parts)}."
+
+
+def _column(region: Region, values: bool) -> str:
+    if not values:
+        return region.column
+    said = [_some([v[:40] for v in region.values], 6)] if region.values else []
+    said += [f"{region.since} to {region.until}"] if region.since else []
+    return f"{region.column} ({', '.join(said)})" if said else region.column
+
+
+def _some(words: Sequence[str], most: int) -> str:
+    return ", ".join(words[:most]) + (f" and {len(words) - most:,} more" if len(words) > most else "")
+
+
+def _read(tree: exp.Expr, columns: Columns, found: dict[tuple[str, str], _Found]) -> None:
+    tables = {t.alias_or_name.lower(): t.name for t in tree.find_all(exp.Table) if t.name in columns}
+    for column in tree.find_all(exp.Column):
+        # An alias says which table; without one it is whichever of the query's tables has such a column.
+        named = tables.get(column.table.lower()) if column.table else None
+        for table in [named] if named else dict.fromkeys(tables.values()):
+            if column.name in columns[table]:
+                _note(column, found[table, column.name])
+
+
+def _note(column: exp.Column, one: _Found) -> None:
+    """Adds the literals a column is compared with."""
+    around = column.parent
+    while isinstance(around, (exp.Cast, exp.Lower, exp.Upper, exp.Trim, exp.Paren)):
+        around = around.parent
+    if isinstance(around, exp.Between):
+        others: list[exp.Expr | None] = [around.args.get("low"), around.args.get("high")]
+    elif isinstance(around, exp.In):
+        others = list(around.expressions)
+    elif isinstance(around, (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)):
+        others = [around.this, around.expression]
+    else:
+        return
+    for other in others:
+        for literal in (
+            other.find_all(exp.Literal) if other is not None and column not in other.find_all(exp.Column) else ()
+        ):
+            text = str(literal.this)
+            if _DATE.match(text):
+                one.dates.add(text[:10])
+            elif isinstance(around, (exp.EQ, exp.NEQ, exp.In)):
+                one.values.add(text[:80])
