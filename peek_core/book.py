@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from peek_core.context_map.history import MapEvent
+from peek_core.context_map.history import MapEvent, completed
 from peek_core.context_map.map import ContextMap
 from peek_core.errors import Conflict, NotFound
 from peek_core.store.sql_store import SqlStore
@@ -40,5 +40,6 @@ class StoreBook:
             raise Conflict("The map was changed by somebody else meanwhile", next="Look at it and try again.")
         saved = replace(new, version=based_on.version + 1)
         author = events[0].author if events else "agent"
-        self._store.save_map(self._dataset, self._arm, saved.version, dump(saved), events, run, author)
+        told = completed(based_on, saved, events)
+        self._store.save_map(self._dataset, self._arm, saved.version, dump(saved), told, run, author)
         return saved

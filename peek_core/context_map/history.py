@@ -1,15 +1,19 @@
-"""What happened to a map: events, and the diff of two versions.
+"""What happened to a map: events that rebuild it, and the diff of two versions.
 
-Owns: the event vocabulary and the diff. Refuses to know: where events are kept.
+Owns: the event vocabulary, what an event must carry so that nothing else is needed to rebuild the map, and the diff.
+Refuses to know: where events are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from peek_core.context_map.map import ContextMap
+from peek_core.context_map.definitions import Definition
+from peek_core.context_map.map import ContextMap, MapItem
+from peek_core.values.canon import plain
+from peek_core.values.codec import build
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,74 @@ class MapEvent:
     item: str = ""
     body: Mapping[str, Any] = field(default_factory=dict)
     author: str = "agent"
+
+
+COUNTERS = ("next_number", "next_definition", "questions", "quiet", "frozen", "frozen_why", "frozen_by")
+"""Fields of a map beside its items and definitions."""
+GONE = frozenset({"delete", "evict"})
+
+
+def completed(before: ContextMap, after: ContextMap, events: Sequence[MapEvent]) -> tuple[MapEvent, ...]:
+    """`events` of the change from `before` to `after`, such that they alone rebuild it (`rebuilt`).
+
+    The last event of each changed item or definition carries it, as `whole`; changes nobody told of get an event
+    of their own; counters come last.
+    """
+    told = list(events)
+    was, now = _by_id(before), _by_id(after)
+    author = told[0].author if told else "agent"
+    for id, value in now.items():
+        if was.get(id) != value:
+            _tell(told, id, {"whole": plain(value)}, author, "change", lambda e: e.name != "refuse")
+    for id in was.keys() - now.keys():
+        _tell(told, id, {}, author, "delete", lambda e: e.name in GONE)
+    counters = {name: getattr(after, name) for name in COUNTERS}
+    if counters != {name: getattr(before, name) for name in COUNTERS}:
+        told.append(MapEvent("count", "", counters, author))
+    return tuple(told)
+
+
+def _by_id(current: ContextMap) -> dict[str, MapItem | Definition]:
+    return {**{i.id: i for i in current.items}, **{d.id: d for d in current.definitions}}
+
+
+def _tell(
+    told: list[MapEvent],
+    id: str,
+    more: Mapping[str, Any],
+    author: str,
+    otherwise: str,
+    fits: Callable[[MapEvent], bool],
+) -> None:
+    for n in range(len(told) - 1, -1, -1):
+        if told[n].item == id and fits(told[n]):
+            told[n] = replace(told[n], body={**told[n].body, **more})
+            return
+    told.append(MapEvent(otherwise, id, more, author))
+
+
+def rebuilt(events: Iterable[MapEvent], version: int = 0) -> ContextMap:
+    """The map that completed events, oldest first, lead to; `version` is its number."""
+    items: dict[str, MapItem] = {}
+    definitions: dict[str, Definition] = {}
+    counters: dict[str, Any] = {}
+    for event in events:
+        whole = event.body.get("whole")
+        if event.name == "count":
+            counters = {name: event.body[name] for name in COUNTERS}
+        elif event.name in GONE:
+            items.pop(event.item, None)
+            definitions.pop(event.item, None)
+        elif isinstance(whole, Mapping) and event.item.startswith("def-"):
+            definitions[event.item] = build(Definition, whole)
+        elif isinstance(whole, Mapping):
+            items[event.item] = build(MapItem, whole)
+    return ContextMap(
+        items=tuple(sorted(items.values(), key=lambda i: int(i.id[3:]))),
+        definitions=tuple(sorted(definitions.values(), key=lambda d: int(d.id[4:]))),
+        version=version,
+        **counters,
+    )
 
 
 class MapBook(Protocol):

@@ -44,8 +44,8 @@ class Slotted:
 def slotted(text: str, rows: Rows, known: str = "") -> Slotted:
     """`known`: the query and the question, whose numbers may stand in the text.
 
-    >>> slotted("8,000 rows, 12.5 % of them late, late is above 48", [[8000, 0.125]], "late > 48")
-    Slotted(template='⟦0.0:0,⟧ rows, ⟦0.1:1%⟧ of them late, late is above 48', cells=frozenset({(0, 0), (0, 1)}), loose=())
+    >>> slotted("8,000 rows, 12.5 % of them late, late is above 48", [[8000, 0.125]], "late > 48").template
+    '⟦0.0:0,⟧ rows, ⟦0.1:1%⟧ % of them late, late is above 48'
     """
     named = {_plain(match[0]) for match in _TOKEN.finditer(known)}
     cells: list[tuple[int, int]] = []

@@ -143,7 +143,7 @@ class CachePolicy:
         """The policy as it was saved. Raises `UnreadableFile` where the file is none of ours, `OSError` where it is gone."""
         try:
             held = load(_Saved, Path(path).read_text("utf-8"))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnreadableFile(f"{path} holds no saved map", next="Save one with CachePolicy.save.") from error
         made = cls(client, held.token_budget, held.evolve_steps, order=held.order, count=count)
         made.map, made.steps = held.map, held.steps

@@ -122,9 +122,13 @@ def test_saving_and_loading_keeps_map_scores_and_steps(tmp_path: Path) -> None:
         "released",
     )
     assert again.map.items[0].score == 1
-    (tmp_path / "other.json").write_text("[]")
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"map": 7}', '{"map": {"items": [{"id": 1}]}}', "\x00"])
+def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "other.json").write_text(content)
     with pytest.raises(UnreadableFile):
-        CachePolicy.load(tmp_path / "other.json", client)
+        CachePolicy.load(tmp_path / "other.json", Client())
 
 
 def test_a_long_trajectory_loses_its_middle_in_whole_paragraphs() -> None:
