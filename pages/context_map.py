@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import streamlit as st
 
 from pages.parts import charts, route, state
@@ -18,6 +16,7 @@ from peek_core.settings import MapSettings
 STATE = {"holds": "ok", "drifted": "warn", "broken": "bad", "unverifiable": "line"}
 DEFINITION = {"on": "ok", "proposed": "accent", "off": "line", "rejected": "line", "held_back": "warn"}
 VERSIONS = 8
+REFUSED = 50
 
 w = state.workspace()
 dataset = state.dataset_id()
@@ -309,23 +308,30 @@ def _change(before: str, after: str) -> str:
 
 def refused() -> None:
     assert dataset is not None
-    rows = [(r.number, json.loads(r.body)) for r in w.store.map_events(dataset, "peek") if r.name == "refuse"]
-    if not rows:
+    kept = w.curator(dataset).refused()
+    if not kept:
         draw('<div class="pk-note">Nothing was refused.</div>')
         return
     draw(
-        table(
-            ["Version", "What", "Why"],
-            [
-                [
-                    f"v{n}",
-                    esc(b.get("text") or (b.get("definition") or {}).get("name") or b.get("op")),
-                    esc(b.get("why")),
-                ]
-                for n, b in reversed(rows[-100:])
-            ],
-        )
+        '<div class="pk-small pk-muted">Admitting runs its query again and makes the item yours; '
+        "a definition is stated again in a question.</div>"
     )
+    for one in kept[:REFUSED]:
+        with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"row-refused-{one.id}"):
+            op = "" if one.edit is None or one.edit.op == "ADD" else f"{one.edit.op.lower()} {one.edit.id}: "
+            draw(
+                f'<div class="txt">{esc(op + one.says)}<div class="meta">v{one.version}, {esc(one.why)}</div></div>',
+                width="stretch",
+            )
+            if one.edit is not None and one.edit.op != "DELETE":
+                st.button("Admit", key=f"admit-{one.id}", on_click=admit, args=(one.id,))
+    if len(kept) > REFUSED:
+        draw(f'<div class="pk-small pk-muted">{len(kept) - REFUSED:,} older ones are kept too.</div>')
+
+
+def admit(refusal: int) -> None:
+    assert dataset is not None
+    state.attempt(lambda: w.curator(dataset).admit(refusal), "Admitted")
 
 
 if dataset is None:

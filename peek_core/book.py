@@ -5,6 +5,7 @@ Owns: version numbers and compare-and-set. Refuses to know: what an edit means.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -43,3 +44,10 @@ class StoreBook:
         told = completed(based_on, saved, events)
         self._store.save_map(self._dataset, self._arm, saved.version, dump(saved), told, run, author)
         return saved
+
+    def events(self, name: str) -> tuple[tuple[int, int, MapEvent], ...]:
+        """(id, map version, event) of all events of a name, oldest first."""
+        rows = self._store.map_events(self._dataset, self._arm)
+        return tuple(
+            (r.id, r.number, MapEvent(r.name, r.item, json.loads(r.body), r.author)) for r in rows if r.name == name
+        )

@@ -6,7 +6,7 @@ Owns: what each act does and the event it leaves. Refuses to know: pages and ter
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from peek_core.book import StoreBook
@@ -19,7 +19,7 @@ from peek_core.context_map.history import MapEvent
 from peek_core.context_map.map import ContextMap, Edit, Evidence, MapItem, MapSection, render
 from peek_core.context_map.proposals import propose
 from peek_core.context_map.slots import slotted
-from peek_core.errors import NotFound, Refused
+from peek_core.errors import NotFound, PeekError, Refused
 from peek_core.ports import RunQuery, TokenCounter
 from peek_core.settings import MapSettings
 from peek_core.values.canon import plain
@@ -33,6 +33,25 @@ def _marked(item: MapItem, act: str, on: bool) -> MapItem:
     if act == "pin":
         return replace(item, pinned=on)
     return replace(item, locked=on) if act == "lock" else replace(item, frozen=on)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Something that was refused, as it could still be applied: an edit of an item, or a definition as data."""
+
+    id: int
+    version: int
+    """The map version whose update refused it."""
+    why: str
+    edit: Edit | None
+    definition: Mapping[str, Any] | None
+
+    @property
+    def says(self) -> str:
+        """Its text, for a person."""
+        if self.edit is not None:
+            return self.edit.text or f"{self.edit.op} {self.edit.id}"
+        return str((self.definition or {}).get("name") or self.definition or "–")
 
 
 class Curator:
@@ -104,6 +123,37 @@ class Curator:
         self._fits(changed)
         body = {"before": item.text, "text": changed.text, "section": item.section.value}
         return self._save(current, new, MapEvent("replace", id, body, "person"))
+
+    def refused(self) -> tuple[Refusal, ...]:
+        """What updates refused, newest first; what was admitted by hand since is left out."""
+        taken = {e.body.get("refusal") for _, _, e in self._book.events("admit")}
+        return tuple(
+            _refusal(id, number, e) for id, number, e in reversed(self._book.events("refuse")) if id not in taken
+        )
+
+    def admit(self, id: int) -> ContextMap:
+        """Apply by hand what was refused; a query that fails or does not show what the text says is left out."""
+        current = self._book.current()
+        found = next((r for r in self.refused() if r.id == id), None)
+        if found is None:
+            raise NotFound(f"There is no refused edit {id}", next="`peek map DATASET refused` lists them.")
+        if found.edit is None:
+            raise Refused(
+                f"“{found.says}” can't be admitted: {found.why}",
+                next="State the rule again in a question, or otherwise.",
+            )
+        edit = found.edit
+        if edit.op != "DELETE":
+            evidence, state = self._evidence_for(current, edit)
+            edit = replace(edit, evidence=evidence, template=_template(edit.text, evidence))
+        else:
+            state = "unverifiable"
+        new, item, refusal = maps.apply(current, edit, author="person", state=state)
+        if refusal or item is None:
+            raise Refused(f"It can't be admitted: {refusal}")
+        self._fits(item)
+        body = {"text": item.text, "section": item.section.value, "refusal": id, "why": found.why}
+        return self._save(current, new, MapEvent("admit", item.id, body, "person"))
 
     def delete(self, id: str) -> ContextMap:
         """Delete an item, whatever its marks."""
@@ -232,6 +282,16 @@ class Curator:
             return None, "unverifiable"
         return self._query_with(lambda query: gather(sql, query, self._version), current.active), "holds"
 
+    def _evidence_for(self, current: ContextMap, edit: Edit) -> tuple[Evidence | None, maps.EvidenceState]:
+        """What the refused edit's query shows now; none where it fails or does not show what the text says."""
+        try:
+            evidence, state = self._evidence(current, edit.evidence.sql if edit.evidence else None)
+        except PeekError:
+            return None, "unverifiable"
+        if evidence is None or slotted(edit.text, evidence.expect, evidence.sql).loose:
+            return None, "unverifiable"
+        return evidence, state
+
     def _fits(self, item: MapItem) -> None:
         size = self._count(render([item]))
         if size > self._settings.budget:
@@ -251,6 +311,17 @@ class Curator:
         )
         out = [MapEvent("evict", g.item.id, {"text": g.item.text, "why": g.why, "score": g.item.score}) for g in gone]
         return self._book.commit(current, fitted, [*events, *out])
+
+
+def _refusal(id: int, version: int, event: MapEvent) -> Refusal:
+    body = event.body
+    definition = body.get("definition")
+    if definition is not None:
+        return Refusal(id, version, str(body.get("why", "")), None, definition)
+    sql = body.get("evidence")
+    evidence = Evidence(sql, ()) if isinstance(sql, str) else None
+    edit = Edit(body["op"], body.get("id", ""), body.get("section", ""), body.get("text", ""), evidence)
+    return Refusal(id, version, str(body.get("why", "")), edit, None)
 
 
 def _template(text: str, evidence: Evidence | None) -> str:

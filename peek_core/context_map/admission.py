@@ -10,8 +10,11 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+import sqlglot
 from rapidfuzz import fuzz
+from sqlglot import exp
 
 from peek_core.context_map.evidence import check
 from peek_core.context_map.map import ContextMap, Edit, EvidenceState, MapItem
@@ -53,6 +56,9 @@ _PII = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]{2,}|\b(?:\d[ -]?){13,19}\b|\+\d[\d ()
 _QUOTED = re.compile(rf"[\"“‘']([^\"”’']{{{MAX_QUOTE + 1},}})[\"”’']")
 
 
+_VALUE = re.compile(r"(?<!\w)(?:\"[^\"]{1,60}\"|“[^”]{1,60}”|'[^']{1,60}'|‘[^’]{1,60}’)(?!\w)")
+
+
 @dataclass(frozen=True)
 class Admission:
     """What became of one edit: as it may be applied, or refused; `edit` is then what a person could still apply."""
@@ -92,17 +98,41 @@ def admit(current: ContextMap, edit: Edit, query: RunQuery, run: Trajectory, ver
         return Admission(edit, refusal=refusal)
     state: EvidenceState = "unverifiable"
     if edit.evidence is not None:
+        if not reads_a_table(edit.evidence.sql):
+            return Admission(edit, "broken", "its query reads no table, so it shows nothing of the data")
         found = check(edit.evidence, query)
         if found.detail:
             said = "its query fails" if found.rows is None else "its own query gives something else"
             return Admission(edit, found.state, f"{said}: {found.detail}")
         state = "holds"
-    numbers = slotted(edit.text, edit.evidence.expect if edit.evidence else (), _known(edit, run))
-    if numbers.loose:
-        shown = ", ".join(dict.fromkeys(numbers.loose))
-        return Admission(edit, state, f"says {shown}, which no query of its own shows")
+    rows = edit.evidence.expect if edit.evidence else ()
+    numbers = slotted(edit.text, rows, _known(edit, run))
+    loose = [*numbers.loose, *_loose_quotes(edit.text, rows, _known(edit, run))]
+    if loose:
+        return Admission(edit, state, f"says {', '.join(dict.fromkeys(loose))}, which no query of its own shows")
     evidence = replace(edit.evidence, version=version) if edit.evidence else None
     return _beside_others(current, replace(edit, template=numbers.template, evidence=evidence), state, query)
+
+
+def reads_a_table(sql: str) -> bool:
+    """Whether a query looks at data at all; `SELECT 7` would prove any seven.
+
+    >>> reads_a_table("SELECT 7"), reads_a_table("WITH x AS (SELECT 7 AS n) FROM x"), reads_a_table("FROM t")
+    (False, False, True)
+    """
+    try:
+        tree = sqlglot.parse_one(sql, dialect="duckdb")
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        return True  # the engine will say what is wrong with it
+    ctes = {c.alias_or_name.lower() for c in tree.find_all(exp.CTE)}
+    return any(t.name and t.name.lower() not in ctes for t in tree.find_all(exp.Table))
+
+
+def _loose_quotes(text: str, rows: Sequence[Sequence[Any]], known: str) -> list[str]:
+    """Quoted values of the text that stand in no cell, nor in `known`."""
+    cells = [known.casefold(), *(str(cell).casefold() for row in rows for cell in row if cell is not None)]
+    said = [match[0] for match in _VALUE.finditer(text)]
+    return [value for value in said if not any(value[1:-1].strip().casefold() in cell for cell in cells)]
 
 
 def _known(edit: Edit, run: Trajectory) -> str:

@@ -17,7 +17,7 @@ from peek_core.ports import Caller
 from peek_core.values.canon import canonical_json
 from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
 
-MAX_EDITS = 24
+MAX_EDITS = 48
 
 SCHEMA: Mapping[str, Any] = {
     "name": "edits",

@@ -17,7 +17,7 @@ from peek_core.values.canon import plain
 from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
 from peek_core.values.trajectory import Step, Trajectory
 
-MAX_CANDIDATES = 24
+MAX_CANDIDATES = 48
 MAX_TAGS = 200
 MAX_TOLERANCE = 0.05
 """The widest relative tolerance a model may ask for; beyond that a query shows nothing."""

@@ -12,7 +12,12 @@ from peek_core.values.trajectory import Answer, SqlRecord, Step, Table, Trajecto
 
 def query(sql: str) -> Table:
     """Answers two queries, refuses all others."""
-    rows = {"SELECT 7": ((7,),), "SELECT count(*)": ((7,),), "SELECT 0.1 + 0.2": ((0.30000000000000004,),)}.get(sql)
+    rows = {
+        "SELECT channel FROM t": (("web",), ("mail",)),
+        "SELECT 7 FROM t": ((7,),),
+        "SELECT count(*) FROM t": ((7,),),
+        "SELECT 0.1 + 0.2 FROM t": ((0.30000000000000004,),),
+    }.get(sql)
     if rows is None:
         raise QueryFailed("no such table")
     return Table(("x",), rows, len(rows))
@@ -72,17 +77,18 @@ def known(text: str, evidence: Evidence | None = None, **marks: bool) -> Context
     return ContextMap(items=(held,))
 
 
-SEVEN = Evidence("SELECT 7", ((7,),))
-COUNTED = Evidence("SELECT count(*)", ((7,),))
+SEVEN = Evidence("SELECT 7 FROM t", ((7,),))
+COUNTED = Evidence("SELECT count(*) FROM t", ((7,),))
 
 
 def test_a_claim_its_own_query_does_not_reproduce_stays_out() -> None:
     right = admitted(ContextMap(), add("seven", SEVEN))
     assert (right.state, right.refusal) == ("holds", None)
-    wrong = admitted(ContextMap(), add("eight", Evidence("SELECT 7", ((8,),))))
+    wrong = admitted(ContextMap(), add("eight", Evidence("SELECT 7 FROM t", ((8,),))))
     assert wrong.refusal == "its own query gives something else: 8 → 7"
     assert (
-        admitted(ContextMap(), add("gone", Evidence("SELECT x", ((1,),)))).refusal == "its query fails: no such table"
+        admitted(ContextMap(), add("gone", Evidence("SELECT x FROM t", ((1,),)))).refusal
+        == "its query fails: no such table"
     )
 
 
@@ -93,6 +99,19 @@ def test_a_text_may_say_no_number_that_its_query_does_not_show() -> None:
     assert admitted(ContextMap(), add("there are 9 of them")).refusal == "says 9, which no query of its own shows"
     right = admitted(ContextMap(), add("there are 7 of them above 48", COUNTED))
     assert (right.refusal, right.edit.template) == (None, "there are ⟦0.0:0⟧ of them above 48")
+
+
+def test_a_text_may_quote_no_value_that_its_query_does_not_show() -> None:
+    values = Evidence("SELECT channel FROM t", (("web",), ("mail",)))
+    assert admitted(ContextMap(), add("channel is 'web' or \"Mail\"", values)).refusal is None
+    wrong = admitted(ContextMap(), add("channel is 'web' or 'fax', don't forget the customers' own", values))
+    assert wrong.refusal == "says 'fax', which no query of its own shows"
+    assert admitted(ContextMap(), add("'late' is a word the person used")).refusal is None
+
+
+def test_a_query_that_reads_no_table_shows_nothing() -> None:
+    wrong = admitted(ContextMap(), add("there are 7 plans", Evidence("SELECT 7", ((7,),))))
+    assert wrong.refusal == "its query reads no table, so it shows nothing of the data"
 
 
 def test_the_answer_to_one_question_is_not_kept() -> None:
@@ -121,7 +140,7 @@ def test_what_the_map_already_says_is_not_said_again_but_may_be_said_better() ->
     [
         (SEVEN, None, "contradicts cu-00001, whose own query still shows what it says", "REPLACE"),
         (None, None, "contradicts cu-00001, and no query shows which of them is right", "REPLACE"),
-        (Evidence("SELECT 7", ((8,),)), SEVEN, None, "REPLACE"),
+        (Evidence("SELECT 7 FROM t", ((8,),)), SEVEN, None, "REPLACE"),
         (None, SEVEN, None, "REPLACE"),
         (SEVEN, SEVEN, None, "ADD"),
     ],

@@ -49,7 +49,7 @@ def query(sql: str) -> Table:
     if "rows_before" in sql:
         left = 10 if "'nowhere'" in sql else 0 if "'everything'" in sql else 9
         return Table(("b", "a", "c"), ((10, left, 0),), 1)
-    if sql == "SELECT 7":
+    if sql == "SELECT 7 FROM t":
         return Table(("x",), ((7,),), 1)
     raise QueryFailed("no such table")
 
@@ -100,7 +100,7 @@ EXCLUSION = {
 
 def test_two_separate_calls_and_every_stage_is_told_in_order() -> None:
     it = Learning()
-    current = it.learn(distilled(item("seven it is", "SELECT 7", [[7]])), ADD_FIRST)
+    current = it.learn(distilled(item("seven it is", "SELECT 7 FROM t", [[7]])), ADD_FIRST)
     assert it.asked == ["distill", "chart"]
     assert [name for name, _ in it.told] == ["distilled", "edits", "admission", "evicted", "learned"]
     assert [(i.id, i.state, i.author) for i in current.items] == [("cu-00001", "holds", "agent")]
@@ -115,7 +115,7 @@ def test_runs_that_ended_badly_teach_nothing_and_do_not_count(status: str) -> No
 
 
 def test_of_twenty_false_claims_with_evidence_none_is_admitted() -> None:
-    claims = [item(f"claim {n} says {n}", "SELECT 7", [[n]]) for n in range(20)]
+    claims = [item(f"claim {n} says {n}", "SELECT 7 FROM t", [[n]]) for n in range(20)]
     it = Learning()
     current = it.learn(distilled(*claims), {"edits": [{"op": "ADD", "candidate": n} for n in range(20)]})
     assert [i.text for i in current.items] == ["claim 7 says 7"]
