@@ -392,12 +392,9 @@ class SqlStore:
         try:
             with self._write() as c:
                 c.execute(insert(t.maps).values(**key, author=author, body=body))
-                for act in acts:
-                    c.execute(
-                        insert(t.map_events).values(
-                            **key, author=act.author, name=act.name, item=act.item, body=dump(act.body)
-                        )
-                    )
+                rows = [{**key, "author": a.author, "name": a.name, "item": a.item, "body": dump(a.body)} for a in acts]
+                if rows:
+                    c.execute(insert(t.map_events), rows)
         except IntegrityError as taken:
             raise Conflict(
                 "The map was changed by somebody else meanwhile", next="Look at it and try again."

@@ -69,6 +69,12 @@ def item(text: str, sql: str, expect: Any, **more: Any) -> dict[str, Any]:
     return {"kind": "item", "section": "cu", "text": text, "evidence": {"sql": sql, "expect": expect, **more}}
 
 
+def written(text: str, rows: list[list[Any]]) -> str:
+    """The claim with what its query gives."""
+    cells = [cell * 100 if "%" in text and isinstance(cell, float) else cell for row in rows for cell in row]
+    return text.format(*cells) if "{" in text else text
+
+
 def test_of_twenty_false_claims_none_gets_in_and_the_true_ones_do(open_workspace: Callable[..., Workspace]) -> None:
     assert (len(TRUE), len(FALSE)) == (20, 20)
     w = open_workspace()
@@ -76,10 +82,6 @@ def test_of_twenty_false_claims_none_gets_in_and_the_true_ones_do(open_workspace
 
     def rows(sql: str) -> list[list[Any]]:
         return [list(row) for row in w.sql(dataset, sql).table.rows]
-
-    def written(text: str, given: list[list[Any]]) -> str:
-        cells = [cell * 100 if "%" in text and isinstance(cell, float) else cell for row in given for cell in row]
-        return text.format(*cells) if "{" in text else text
 
     right = [item(written(text, rows(sql)), sql, rows(sql)) for text, sql in TRUE]
     wrong = []
