@@ -5,6 +5,7 @@ Owns: what each act does and the event it leaves. Refuses to know: pages and ter
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,8 +25,10 @@ from peek_core.ports import RunQuery, TokenCounter
 from peek_core.settings import MapSettings
 from peek_core.values.canon import plain
 from peek_core.values.dataset import LoadReport
+from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import Table
 
+KEPT_CHARS = 400
 MARKS = {"pin": "pinned", "lock": "locked", "freeze": "frozen"}
 
 
@@ -99,6 +102,22 @@ class Curator:
         self._fits(item)
         saved = self._save(current, new, MapEvent("add", item.id, {"text": item.text, "section": section}, "person"))
         return saved, item
+
+    def keep(self, run: RunView) -> tuple[ContextMap, MapItem]:
+        """Keep an answer as a reusable result: its own question, its own query, and its figures as they are now."""
+        answer = run.trajectory.answer if run.trajectory else None
+        if answer is None or run.status not in ("answered", "partly"):
+            raise Refused("There is no answer to keep", next="Ask again, or add the item by hand.")
+        current = self._book.current()
+        text = textwrap.shorten(f"{run.question.rstrip(' ?.')}? {answer.text}", KEPT_CHARS, placeholder=" …")
+        evidence, state = self._evidence(current, answer.sql)
+        edit = Edit("ADD", section="rr", text=text, evidence=evidence, template=_template(text, evidence))
+        new, item, refusal = maps.apply(current, edit, author="person", run=run.id, question=run.question, state=state)
+        if refusal or item is None:
+            raise Refused(f"The answer can't be kept: {refusal}")
+        self._fits(item)
+        body = {"text": item.text, "section": "rr", "run": run.id}
+        return self._save(current, new, MapEvent("add", item.id, body, "person")), item
 
     def edit(self, id: str, text: str, sql: str | None = None, based_on: int | None = None) -> ContextMap:
         """Replace an item's text (and evidence). `based_on` is the map version the person saw."""

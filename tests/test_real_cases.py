@@ -118,3 +118,23 @@ def test_rc_20_spellings_of_one_city_are_both_named(open_workspace: Callable[...
     assert "433" in said and "333" in said and "Paris" in said and "paris" in said
     city = next(c for c in w.profile(dataset).tables[0].columns if c.name == "city")
     assert city.distinct == 37 and (city.complete or len(city.top) < 37)
+
+
+def test_rc_06_what_is_kept_is_its_own_question_and_nothing_is_known_of_the_person(
+    open_workspace: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    w = open_workspace()
+    agents = ["Christophe"] * 4 + ["Anna"] * 6 + ["Ben"] * 5
+    rows = "\n".join(f'{n},{agent},"complaint {n}: too slow"' for n, agent in enumerate(agents))
+    dataset = load(w, tmp_path, "complaints.csv", f"id,agent,comment\n{rows}\n")
+    first = ask(w, dataset, "How many complaints are about Christophe?")
+    about_me = ask(w, dataset, "What do you know about me?")
+    third = ask(w, dataset, "How many comments are there per agent?")
+    assert "4" in text(first)
+    assert about_me.status == "no_answer"
+    current, item = w.curator(dataset).keep(third)
+    assert (item.question, item.run, item.section.value) == (third.question, third.id, "rr")
+    assert item.evidence is not None and third.trajectory and third.trajectory.answer
+    assert item.evidence.sql == third.trajectory.answer.sql
+    assert {row[0]: row[1] for row in item.evidence.expect}["Christophe"] == 4
+    assert not any("you" in i.text.lower().split() or " me " in i.text for i in current.items)
