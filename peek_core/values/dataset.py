@@ -24,7 +24,8 @@ class Column:
     sample: str = ""
     """One non-null value, at most 60 characters."""
     way: str = ""
-    """How its text was read, in the words of corpus/typed/types.py, e.g. `day first`; empty where the file itself is typed."""
+    """How its text was read, in the words of corpus/typed/types.py, e.g. `day first`; empty for typed columns of Parquet and
+    for one that stands beside its text."""
     ways: tuple[str, ...] = ()
     """Other ways its values allow, for a person to choose."""
 

@@ -93,7 +93,14 @@ def given(w: Workspace, dataset: str, corpus: Corpus, condition: Condition) -> C
 def learned(w: Workspace, dataset: str, corpus: Corpus) -> ContextMap:
     """The map after the sample's own series was asked, its proposals accepted as they came; then frozen."""
     for question in [q for q in sample(corpus.sample).questions if q.get("states_rule")]:
-        w.wait(w.ask(dataset, str(question["question"]), arm="teach", map_settings=replace(settings.MapSettings(), auto_accept=True)))
+        w.wait(
+            w.ask(
+                dataset,
+                str(question["question"]),
+                arm="teach",
+                map_settings=replace(settings.MapSettings(), auto_accept=True),
+            )
+        )
     return replace(w.map(dataset, "teach"), version=0, frozen=True, frozen_why="bench", frozen_by="person")
 
 
@@ -106,7 +113,12 @@ def gold(w: Workspace, dataset: str, corpus: Corpus, asked: Asked) -> dict[str, 
 
 
 def play(
-    w: Workspace, dataset: str, name: str, current: ContextMap, golds: Sequence[tuple[Asked, Mapping[str, Any]]], repeats: int
+    w: Workspace,
+    dataset: str,
+    name: str,
+    current: ContextMap,
+    golds: Sequence[tuple[Asked, Mapping[str, Any]]],
+    repeats: int,
 ) -> Row:
     arm = f"worth-{name}"[:40]
     StoreBook(w.store, dataset, arm).commit(ContextMap(), current, [MapEvent("restore", author="person")])
@@ -184,7 +196,9 @@ def main() -> None:
     parser.add_argument("--questions", type=int)
     parser.add_argument("--corpus", choices=[c.sample for c in CORPORA])
     parser.add_argument("--found", action="store_true", help="also what the policy learns from the sample's own series")
-    parser.add_argument("--scripted", action="store_true", help="play the obedient script: a check of the harness, no model")
+    parser.add_argument(
+        "--scripted", action="store_true", help="play the obedient script: a check of the harness, no model"
+    )
     args = parser.parse_args()
     chosen = [c for c in CORPORA if args.corpus in (None, c.sample)]
     analyst, rows = measure(

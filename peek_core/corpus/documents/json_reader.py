@@ -7,21 +7,20 @@ a record's values: that is `json_values`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
 from peek_core.corpus import names
 from peek_core.corpus.cells import CellFile, create_table
+from peek_core.corpus.described import describe, renamed
 from peek_core.corpus.desk import Desk, Loaded
 from peek_core.corpus.documents import json_scan
 from peek_core.corpus.documents.json_values import TEXT, Records
 from peek_core.corpus.refusals import spoken
 from peek_core.corpus.rejects import write_rejects
-from peek_core.corpus.text.csv_reader import describe, renamed
 from peek_core.corpus.text.decode import Text, encoding_words
 from peek_core.corpus.typed import columns as typed
-from peek_core.corpus.typed import types
+from peek_core.corpus.typed import strings, types
 from peek_core.corpus.wording import count, some
 from peek_core.errors import UnreadableFile
 from peek_core.values.dataset import Doubt, ReadChoices, TableReport
@@ -229,8 +228,8 @@ def _table(desk: Desk, text: Text, table: str, reading: _Reading) -> Loaded:
         assumptions += said
     with spoken("checking the values"):
         desk.tell("checking values", None)
-        strings = [n for n, column in enumerate(records.columns) if column.kinds == TEXT]
-        for n, found in _strings(desk, relation, columns, labels, strings):
+        texts = [n for n, column in enumerate(records.columns) if column.kinds == TEXT]
+        for n, found in strings.readings(desk.con, relation, columns, labels, texts, desk.choices.columns):
             made[n] = found
             assumptions += found.assumptions
             empty = records.columns[n].empty
@@ -240,10 +239,7 @@ def _table(desk: Desk, text: Text, table: str, reading: _Reading) -> Loaded:
         desk.tell("loading rows", None)
         create_table(desk.con, table, typed.selected(columns, made), relation, reading.out.rows)
         samples = [next(iter(column.examples.values()), "") for column in records.columns]
-        laid = typed.laid_out(columns, labels, made, samples)
-        parts = ([c.name for c in laid], [c.label for c in laid], [c.type for c in laid], [c.sample for c in laid])
-        counted = describe(desk.con, table, *parts)
-        described = tuple(replace(c, way=d.way, ways=d.ways) for c, d in zip(counted, laid, strict=True))
+        described = describe(desk.con, table, typed.laid_out(columns, labels, made, samples))
     report = TableReport(
         name=table,
         rows=reading.out.rows,
@@ -258,26 +254,3 @@ def _table(desk: Desk, text: Text, table: str, reading: _Reading) -> Loaded:
         read=ReadChoices(encoding=text.encoding, columns={c.name: c.way for c in described if c.way}),
     )
     return Loaded(report, (*text.doubts, *reading.doubts, *(doubt for one in made for doubt in one.doubts)))
-
-
-def _strings(
-    desk: Desk, relation: str, columns: Sequence[str], labels: Sequence[str], strings: Sequence[int]
-) -> Iterator[tuple[int, types.Reading]]:
-    """How columns of strings are read: as dates and times, or as a person chose.
-
-    Any other string was meant as text by whoever wrote it, even if it looks like a number; then a person may choose.
-    """
-    if not strings:
-        return
-    chosen = desk.choices.columns
-    some_columns = [columns[n] for n in strings]
-    source = f"(SELECT {', '.join(map(names.quoted, some_columns))} FROM {relation})"
-    sample = typed.sample(desk.con, source, some_columns)
-    found = typed.readings(desk.con, source, some_columns, [labels[n] for n in strings], sample, chosen)
-    for n, reading in zip(strings, found, strict=True):
-        kind = reading.beside.type if reading.beside else reading.type
-        if kind in (types.DATE, types.TIMESTAMP) or columns[n] in chosen:
-            yield n, reading
-        else:
-            ways = tuple(way for way in (reading.way, *reading.ways) if way != types.TEXT)
-            yield n, types.text(columns[n], ways=ways)

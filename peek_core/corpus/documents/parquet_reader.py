@@ -8,7 +8,7 @@ stay text until a person chooses otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ import duckdb
 
 from peek_core.corpus import names
 from peek_core.corpus.cells import count_rows
+from peek_core.corpus.described import describe, renamed
 from peek_core.corpus.desk import Desk, Loaded
 from peek_core.corpus.refusals import spoken
-from peek_core.corpus.text.csv_reader import describe, renamed
 from peek_core.corpus.text.dialect import MAX_COLUMNS
 from peek_core.corpus.typed import columns as typed
 from peek_core.corpus.typed import strings, types
@@ -100,10 +100,9 @@ def load_parquet(desk: Desk, source: Path) -> tuple[Loaded, ...]:
             raise UnreadableFile(f"{desk.label} states {rows:,} rows, but {got:,} arrived", next="Write it again.")
         shown = ", ".join(f"any_value({names.quoted(column)})::VARCHAR" for column in columns)
         first_row = con.execute(f"SELECT {shown} FROM (FROM {relation} LIMIT 1000)").fetchone() or ()
-        laid = typed.laid_out(columns, labels, readings, [value or "" for value in first_row])
-        parts = ([c.name for c in laid], [c.label for c in laid], [c.type for c in laid], [c.sample for c in laid])
-        counted = describe(con, table, *parts)
-        described = tuple(replace(c, way=d.way, ways=d.ways) for c, d in zip(counted, laid, strict=True))
+        described = describe(
+            con, table, typed.laid_out(columns, labels, readings, [value or "" for value in first_row])
+        )
     report = TableReport(
         name=table,
         rows=rows,

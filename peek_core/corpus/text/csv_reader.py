@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 import duckdb
 
 from peek_core.corpus import names
 from peek_core.corpus.cells import count_rows
+from peek_core.corpus.described import describe, renamed
 from peek_core.corpus.desk import Desk, Loaded
-from peek_core.corpus.distinct import distinct_counts
 from peek_core.corpus.refusals import spoken
 from peek_core.corpus.rejects import write_rejects
 from peek_core.corpus.text import dialect as dialects
@@ -26,7 +25,8 @@ from peek_core.corpus.text.compare import compared, copied_rows, file_rows, samp
 from peek_core.corpus.text.decode import Text, encoding_words
 from peek_core.corpus.text.dialect import Dialect, Head
 from peek_core.corpus.text.mend import Mended, mend, repeats_header
-from peek_core.corpus.text.structure import Structure, sparse
+from peek_core.corpus.text.row_kinds import sparse
+from peek_core.corpus.text.structure import Structure
 from peek_core.corpus.typed import columns as typed
 from peek_core.corpus.typed import types
 from peek_core.errors import UnreadableFile
@@ -271,18 +271,7 @@ def _filled(
         desk.tell("loading rows", None)
         con.execute(f"CREATE TABLE {names.quoted(table)} AS SELECT {typed.selected(columns, readings)} FROM {source}")
         samples = [next((value for row in sample if (value := row[n]) is not None), "") for n in range(len(columns))]
-        laid = typed.laid_out(columns, labels, readings, samples)
-        counted = describe(
-            *(
-                con,
-                table,
-                [c.name for c in laid],
-                [c.label for c in laid],
-                [c.type for c in laid],
-                [c.sample for c in laid],
-            )
-        )
-        described = tuple(replace(c, way=d.way, ways=d.ways) for c, d in zip(counted, laid, strict=True))
+        described = describe(con, table, typed.laid_out(columns, labels, readings, samples))
         return described, readings, [doubt for reading in readings for doubt in reading.doubts]
 
 
@@ -294,44 +283,3 @@ def _above(found: Structure) -> list[str]:
     text = next(f for f in lines[0].fields if f.strip()).strip()
     many = "line" if len(lines) == 1 else "lines"
     return [f"{len(lines)} {many} above the header left out, e.g. line {lines[0].line}: “{text[:80]}”."]
-
-
-def describe(
-    con: duckdb.DuckDBPyConnection,
-    table: str,
-    columns: Sequence[str],
-    labels: Sequence[str],
-    column_types: Sequence[str],
-    samples: Sequence[str],
-) -> tuple[Column, ...]:
-    """The columns of a loaded table with their nulls and distinct values; `samples` has one value of each, or ""."""
-    made: list[Column] = []
-    step = 500
-    for start in range(0, len(columns), step):
-        part = columns[start : start + step]
-        wanted = ", ".join(f"count({names.quoted(c)})" for c in part)
-        row = con.execute(f"SELECT count(*), {wanted} FROM {names.quoted(table)}").fetchone()
-        assert row is not None
-        distinct = distinct_counts(con, table, part, int(row[0]))
-        for n, name in enumerate(part, start=start):
-            made.append(
-                Column(
-                    name=name,
-                    label=labels[n],
-                    type=column_types[n],
-                    nulls=int(row[0]) - int(row[1 + n - start]),
-                    distinct=distinct[n - start],
-                    sample=samples[n][:60],
-                )
-            )
-    return tuple(made)
-
-
-def renamed(columns: Sequence[Column]) -> tuple[str, ...]:
-    """One sentence on headers whose SQL name differs by more than case and spaces; the mapping is in the columns."""
-    changed = [c for c in columns if c.name != c.label]
-    if not changed:
-        return ()
-    shown = ", ".join(f"“{c.label}” is {c.name}" for c in changed[:8])
-    more = f", and {len(changed) - 8:,} more" if len(changed) > 8 else ""
-    return (f"Columns got names for SQL: {shown}{more}.",)

@@ -19,7 +19,8 @@ from typing import Literal
 from peek_core.corpus.names import label
 from peek_core.corpus.text.cutting import Cutter, Record
 from peek_core.corpus.text.dialect import Head
-from peek_core.corpus.text.structure import Structure, neutral, sparse, typed
+from peek_core.corpus.text.row_kinds import neutral, sparse, typed
+from peek_core.corpus.text.structure import Structure
 from peek_core.corpus.text.tallies import Tallies, of_rejects
 from peek_core.errors import Broken
 from peek_core.values.dataset import Doubt

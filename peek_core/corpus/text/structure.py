@@ -13,10 +13,8 @@ from dataclasses import dataclass
 
 from peek_core.corpus.text import header, row_kinds
 from peek_core.corpus.text.cutting import Record
-from peek_core.corpus.text.row_kinds import BODY, Kind, data_like, header_like, names_years, neutral, sparse, typed
+from peek_core.corpus.text.row_kinds import BODY, Kind, data_like, header_like, names_years, sparse, typed
 from peek_core.values.dataset import Doubt
-
-__all__ = ("Structure", "find", "neutral", "sparse", "typed", "widths")
 
 LIKE_A_TABLE = 2
 """So many lines above the table, all cut alike by another delimiter, may well be the table."""

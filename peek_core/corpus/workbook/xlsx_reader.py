@@ -23,9 +23,9 @@ from python_calamine import (
 
 from peek_core.corpus import names
 from peek_core.corpus.cells import CellFile, create_table
+from peek_core.corpus.described import describe, renamed
 from peek_core.corpus.desk import Desk, Loaded
 from peek_core.corpus.refusals import spoken
-from peek_core.corpus.text.csv_reader import describe, renamed
 from peek_core.corpus.typed import columns as typed
 from peek_core.corpus.typed import types
 from peek_core.corpus.wording import count, some
@@ -184,10 +184,7 @@ def _load(desk: Desk, sheet: _Sheet, found: Survey, *, several: bool) -> Loaded:
         desk.tell("loading rows", None)
         create_table(desk.con, table, typed.selected(columns, readings), source, len(held.rows))
         samples = [next((cell for cell in column.cells if cell is not None), "") for column in read]
-        laid = typed.laid_out(columns, held.labels, readings, samples)
-        parts = ([c.name for c in laid], [c.label for c in laid], [c.type for c in laid], [c.sample for c in laid])
-        counted = describe(desk.con, table, *parts)
-        described = tuple(replace(c, way=d.way, ways=d.ways) for c, d in zip(counted, laid, strict=True))
+        described = describe(desk.con, table, typed.laid_out(columns, held.labels, readings, samples))
     hidden = found.hidden[sheet.name].said(held.numbers, held.places, held.labels) if sheet.name in found.hidden else ()
     last = held.header_row + held.header_rows - 1
     header = f"header in row {last}" if held.header_rows == 1 else f"header in rows {held.header_row} to {last}"
