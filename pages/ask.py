@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import answers, map_panel, route, state
+from pages.parts import answers, definitions, map_panel, route, state
 from pages.parts.consent import consent
 from pages.parts.html import draw, words
 from pages.parts.series import series
@@ -22,8 +22,9 @@ def ask(text: str) -> None:
     """Queue a question and point the address at it."""
     if not dataset:
         return
+    without = definitions.left_out(dataset)
     try:
-        state.attempt_raw(lambda: st.query_params.update({state.RUN: w.ask(dataset, text)}))
+        state.attempt_raw(lambda: st.query_params.update({state.RUN: w.ask(dataset, text, without=without)}))
     except NeedsConsent:
         st.session_state["_waiting"] = text
     st.rerun()
@@ -108,6 +109,7 @@ def bottom(active: bool) -> None:
             if active:
                 st.button("Stop", icon=":material/stop_circle:", key="stop", shortcut="Escape", on_click=stop)
         with right, st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            definitions.leave_out(dataset)
             series(dataset)
             if st.button(
                 "New conversation",

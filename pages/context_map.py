@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import charts, route, state
+from pages.parts import charts, definitions, route, state
 from pages.parts.html import draw, esc, meter, signed, spark, table, tag
-from pages.parts.map_panel import decide, proposal
-from peek_core.cli_text import effect
 from peek_core.context_map.evictor import ORDERS, next_out
 from peek_core.context_map.history import diff
 from peek_core.context_map.map import ContextMap, MapItem, MapSection, render
 from peek_core.settings import MapSettings
 
 STATE = {"holds": "ok", "drifted": "warn", "broken": "bad", "unverifiable": "line"}
-DEFINITION = {"on": "ok", "proposed": "accent", "off": "line", "rejected": "line", "held_back": "warn"}
 VERSIONS = 8
 REFUSED = 50
 
@@ -236,32 +233,6 @@ def past_scores(past: list[ContextMap]) -> None:
         charts.show(figure, "heat", "Heat map of item scores over the last map versions")
 
 
-def definitions(current: ContextMap) -> None:
-    assert dataset is not None
-    waiting = [d for d in current.definitions if d.state == "proposed"]
-    for d in waiting:
-        proposal(dataset, d)
-    for d in current.definitions:
-        if d.state == "proposed":
-            continue
-        with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"row-{d.id}"):
-            draw(
-                f'<div class="pk-row"><b>{esc(d.name)}</b>{tag(d.state.replace("_", " "), DEFINITION[d.state])}</div>'
-                f'<div class="pk-mono pk-muted">{esc(d.rule)}</div><div class="pk-small pk-muted">'
-                f'<span class="pk-id">{esc(d.id)}</span>, {esc(effect(d.effect))}</div>',
-                width="stretch",
-            )
-            if d.state == "on":
-                st.button("Switch off", key=f"off-{d.id}", on_click=decide, args=(dataset, d.id, "off"))
-            else:
-                st.button("Accept", key=f"on-{d.id}", on_click=decide, args=(dataset, d.id, "on"))
-    if not current.definitions:
-        draw(
-            '<div class="pk-note">None yet. State a rule in a question (“rows with status test don’t count”) and it is '
-            "proposed here, with its effect in rows.</div>"
-        )
-
-
 def history(current: ContextMap) -> None:
     assert dataset is not None
     rows = w.store.map_versions(dataset, "peek")
@@ -354,7 +325,7 @@ else:
         items(current, past, dials)
         past_scores(past)
     with tabs[1]:
-        definitions(current)
+        definitions.listed(dataset, current)
     with tabs[2]:
         history(current)
     with tabs[3]:

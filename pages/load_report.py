@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.parts import profile_cards, reread, route, state
 from pages.parts.html import draw, esc, table, tag
-from peek_core.corpus.spellings import in_words
+from peek_core.corpus.spellings import spellings_in_words
 from peek_core.datasets import rejects_sql
 from peek_core.values.dataset import Doubt, LoadReport, TableReport
 
@@ -84,7 +84,7 @@ def notes(report: LoadReport) -> None:
         said += [(tag("repair", "accent"), of + n) for n in t.repairs]
         said += [(tag("assumed", "line"), of + n) for n in t.assumptions]
         found = [s for s in report.spellings if s.table == t.name]
-        said += [(tag("proposed", "ok"), of + in_words(s)) for s in found]
+        said += [(tag("proposed", "ok"), of + spellings_in_words(s)) for s in found]
     draw(
         f'<div class="pk-sec" style="padding-top:14px"><span>Doubts, repairs and assumptions</span><span>{len(said)}; “Read it '
         "otherwise” below changes how</span></div>"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from peek_core import curated
 from peek_core.agents.grounding import figures
 from peek_core.agents.host import Host
 from peek_core.agents.host import Surroundings as HostSurroundings
@@ -19,12 +20,12 @@ from peek_core.agents.records import conversation_record, fixed_records, profile
 from peek_core.agents.repl import ReplAgent
 from peek_core.agents.repl import Surroundings as AgentSurroundings
 from peek_core.book import StoreBook
+from peek_core.context_map.definitions import Definition
 from peek_core.context_map.map import ContextMap
 from peek_core.context_pipe.catalog import CONFIGURATIONS
 from peek_core.context_pipe.ledger import Ledger
 from peek_core.context_pipe.pipe import Pipe
 from peek_core.context_pipe.stats import PipelineStats
-from peek_core.curated import counterparts
 from peek_core.datasets import Shelf, View, run_query
 from peek_core.engines.duckdb_engine import DuckDBEngine
 from peek_core.errors import Cancelled, PeekError
@@ -33,7 +34,8 @@ from peek_core.jobs import CancelSignal
 from peek_core.policies.none import NoMemory
 from peek_core.policies.peek import PeekPolicy
 from peek_core.policies.peek import Surroundings as PolicySurroundings
-from peek_core.ports import Clock, Ids, Interpreter, MemoryPolicy, Provider, TokenCounter
+from peek_core.policies.records import definitions_record
+from peek_core.ports import Clock, Ids, Interpreter, MemoryPolicy, Provider, RunQuery, TokenCounter
 from peek_core.settings import MapSettings, Settings
 from peek_core.store.sql_store import SqlStore
 from peek_core.values.call_trace import CallTrace
@@ -42,7 +44,7 @@ from peek_core.values.codec import dump
 from peek_core.values.dataset import Dataset, DatasetVersion, Profile
 from peek_core.values.events import Event
 from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
-from peek_core.values.trajectory import Answer, Trajectory, Turn
+from peek_core.values.trajectory import Answer, Table, Trajectory, Turn
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ class Collaborators:
 
 @dataclass(frozen=True)
 class Order:
-    """What is asked, of whom, under which memory policy. `definitions_of` pins the map version whose definitions
-    count (for the arm without a map, which learns none)."""
+    """What is asked, of whom, under which memory policy. `fixed_map` pins the map whose definitions count (for the arm
+    without a map, which learns none); `without` are ids of definitions left out of this one question."""
 
     run: str
     dataset: Dataset
@@ -73,6 +75,11 @@ class Order:
     history: tuple[Turn, ...]
     fixed_map: ContextMap | None = None
     learns: bool = True
+    without: tuple[str, ...] = ()
+
+    def applied(self, current: ContextMap) -> tuple[Definition, ...]:
+        """The definitions this question's view is compiled from."""
+        return tuple(d for d in current.active if d.id not in self.without)
 
 
 class RunEvents:
@@ -118,12 +125,13 @@ class Asking:
             {
                 "question": self._o.question,
                 "map_version": current.version,
+                "without": list(self._o.without),
                 "waiting_update": self._s.store.is_learning(self._o.dataset.id, self._o.arm),
             },
         )
         try:
             version = self._s.shelf.version(self._o.dataset)
-            view = self._s.shelf.view(version, current.active)
+            view = self._s.shelf.view(version, self._o.applied(current))
             with self._s.shelf.engine(view) as engine:
                 self._cancel.on_cancel(engine.interrupt)
                 return self._with_engine(engine, version, view, current, trajectory)
@@ -174,7 +182,10 @@ class Asking:
                 batch=settings.run.batch,
             )
         )
-        context = (*fixed_records(), told, *policy.before(), conversation_record(self._o.history, self._o.sharing))
+        # The policy's own record knows nothing of what this one question leaves out.
+        said = definitions_record(current.definitions, self._o.without)
+        known = [said if r.kind is Kind.DEFINITIONS else r for r in policy.before()]
+        context = (*fixed_records(), told, *known, conversation_record(self._o.history, self._o.sharing))
         return ReplAgent(
             AgentSurroundings(
                 call=pipe,
@@ -196,7 +207,7 @@ class Asking:
             return NoMemory(current.definitions)
         around = PolicySurroundings(
             call=pipe,
-            query=run_query(engine),
+            query=self._standing(version, current) if self._o.without else run_query(engine),
             count=self._s.counter[1],
             emit=self._emit,
             columns=self._s.shelf.columns(version),
@@ -205,6 +216,15 @@ class Asking:
             history=tuple(t.question for t in self._o.history),
         )
         return PeekPolicy(self._book, self._o.map_settings, around)
+
+    def _standing(self, version: DatasetVersion, current: ContextMap) -> RunQuery:
+        """Queries on the view as it stands: what is learned must hold there, whatever this question left out."""
+
+        def query(sql: str) -> Table:
+            with self._s.shelf.engine(self._s.shelf.view(version, current.active)) as engine:
+                return run_query(engine)(sql)
+
+        return query
 
     def _pipe(self) -> Pipe:
         s = self._s
@@ -263,21 +283,37 @@ class Asking:
             else ()
         )
         sql = answer.sql if answer else None
-        touched: list[dict[str, Any]] = []
-        without: str | None = None
+        left_out = [{"id": d.id, "name": d.name} for d in current.active if d.id in self._o.without]
+        said: dict[str, Any] = {"definitions": [], "without_definitions": None, "went_around": []}
         if engine is not None and version is not None and sql:
-            touched, without = counterparts(
-                sql, current.active, self._s.shelf.columns(version), run_query(engine), self._cancel
-            )
+            said = self._definitions(sql, trajectory, self._o.applied(current), version, run_query(engine))
         return {
             "figures": plain(found),
             "results": len(shown),
-            "definitions": touched,
-            "without_definitions": without,
+            **said,
+            "left_out": left_out,
             "turns": len(trajectory.steps),
             "look_ups": trajectory.look_ups,
             "queries": len(trajectory.queries),
             "usage": self._usage(),
+        }
+
+    def _definitions(
+        self,
+        sql: str,
+        trajectory: Trajectory,
+        active: tuple[Definition, ...],
+        version: DatasetVersion,
+        query: RunQuery,
+    ) -> dict[str, Any]:
+        """Which definitions touched the answer's query, which it went around, and the figure without them."""
+        tables = self._s.shelf.columns(version)
+        read = curated.reads(sql, tables, active, [q.sql for q in trajectory.queries if q.error is None])
+        touched, around = curated.touched(read, active), curated.gone_around(read, active)
+        return {
+            "definitions": [curated.as_summary(d, version.number) for d in touched],
+            "without_definitions": curated.without_them(sql, tables, query, self._cancel) if touched else None,
+            "went_around": [{"id": d.id, "name": d.name, "table": d.table} for d in around],
         }
 
     def _usage(self) -> dict[str, Any]:

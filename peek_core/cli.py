@@ -16,11 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from peek_core import cli_text, settings
+from peek_core import cli_map, cli_text, settings
 from peek_core.comparison import Arms, Comparisons, played
-from peek_core.context_map.definitions import DefinitionState
-from peek_core.context_map.map import render
 from peek_core.corpus.load import Source
+from peek_core.curation import FORMS
 from peek_core.errors import NotFound, PeekError, Refused
 from peek_core.samples import NAMES, sample
 from peek_core.values.canon import plain
@@ -29,21 +28,6 @@ from peek_core.values.run_view import RunView
 from peek_core.workspace import Workspace
 
 EXIT = {"answered": 0, "partly": 0, "no_answer": 3}
-MAP_ACTS = (
-    "accept",
-    "reject",
-    "off",
-    "pin",
-    "unpin",
-    "lock",
-    "unlock",
-    "freeze",
-    "thaw",
-    "edit",
-    "add",
-    "delete",
-    "score",
-)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -97,12 +81,17 @@ def _parser() -> argparse.ArgumentParser:
         choices=["schema_only", "aggregates", "sample_rows"],
         help="what of this dataset may go to the model endpoint",
     )
+    ask.add_argument(
+        "--without", action="append", default=[], metavar="ID", help="leave this definition out for this question"
+    )
     mapped = command("map", _map, "Print the context map, or change it.")
     mapped.add_argument("dataset")
-    mapped.add_argument("act", nargs="?", choices=MAP_ACTS)
+    mapped.add_argument("act", nargs="?", choices=cli_map.ACTS)
     mapped.add_argument("id", nargs="?", help="item or definition; for `add` the section (cr, cu, dc, ps, rr)")
     mapped.add_argument("text", nargs="?", help="new text for edit and add; the number for score")
     mapped.add_argument("--evidence", metavar="SQL", help="query whose present result proves the text")
+    mapped.add_argument("--as", dest="form", choices=FORMS, default="sql", help="what `export` writes")
+    mapped.add_argument("--to", type=Path, metavar="DIR", help="folder `export` writes its files to, instead of stdout")
     sql = command("sql", _sql, "Run one query on the dataset's curated view.")
     sql.add_argument("dataset")
     sql.add_argument("query")
@@ -222,7 +211,7 @@ def _ask(args: argparse.Namespace) -> int:
         dataset = w.dataset(args.dataset)
         if args.share:
             w.share(dataset.id, args.share)
-        run = w.ask(dataset.id, args.question)
+        run = w.ask(dataset.id, args.question, without=args.without)
         try:
             view = _follow(w, run)
         except KeyboardInterrupt:
@@ -278,6 +267,8 @@ def ask_data(w: Workspace, view: RunView) -> dict[str, Any]:
         "usage": {k: usage.get(k) for k in ("input", "cached", "output", "calls")},
         "cost": None,
         "definitions": [{"id": d["id"], "rows_moved": d["rows_moved"]} for d in view.summary.get("definitions", [])],
+        "left_out": [d["id"] for d in view.summary.get("left_out", [])],
+        "went_around": [d["id"] for d in view.summary.get("went_around", [])],
         "notes": list(answer.notes) if answer else [],
         "suggestions": list(answer.suggestions) if answer else [],
         "map": {"version_before": view.map_version, "version_after": after.version, "edits": edits},
@@ -288,87 +279,18 @@ def ask_data(w: Workspace, view: RunView) -> dict[str, Any]:
 def _map(args: argparse.Namespace) -> int:
     with _open(args) as w:
         dataset = w.dataset(args.dataset)
-        if args.act:
-            _change_map(w, dataset.id, args)
-        current = w.map(dataset.id)
-        data = map_data(w, dataset)
-        _print(args, data, cli_text.map_text(current, data))
+        if args.act == "export":
+            files = cli_map.exported(w, dataset, args.form, args.to)
+            _print(args, {"files": files}, cli_text.files_text(files, args.to))
+            return 0
+        shown = cli_map.change(w, dataset.id, args) if args.act else None
+        if shown is not None and not args.json:
+            print(cli_text.preview(shown), flush=True)
+        data = cli_map.map_data(w, dataset)
+        if shown is not None:
+            data["accepted"] = {"id": shown.definition.id, "effect": shown.effect, "samples": shown.samples}
+        _print(args, data, cli_text.map_text(w.map(dataset.id), data))
     return 0
-
-
-def _change_map(w: Workspace, dataset: str, args: argparse.Namespace) -> None:
-    curator, act, id = w.curator(dataset), args.act, args.id
-    whole_map = act in ("freeze", "thaw") and id is None
-    if whole_map:
-        curator.freeze_map(act == "freeze")
-    elif id is None:
-        raise Refused(f"`{act}` needs the id of an item", next="`peek map DATASET` shows the ids.")
-    elif act in ("accept", "reject", "off"):
-        decisions: dict[str, DefinitionState] = {"accept": "on", "reject": "rejected", "off": "off"}
-        curator.decide(id, decisions[act])
-    elif act in ("pin", "lock", "freeze"):
-        curator.mark(id, act)
-    elif act in ("unpin", "unlock", "thaw"):
-        curator.mark(id, {"unpin": "pin", "unlock": "lock", "thaw": "freeze"}[act], on=False)
-    elif act == "delete":
-        curator.delete(id)
-    elif args.text is None:
-        raise Refused(f"`{act}` needs a text", next=f'peek map DATASET {act} {id} "…"')
-    elif act == "edit":
-        curator.edit(id, args.text, args.evidence)
-    elif act == "add":
-        curator.add(id, args.text, args.evidence)
-    else:
-        try:
-            curator.score(id, int(args.text))
-        except ValueError:
-            raise Refused(f"A score is a whole number, not {args.text!r}") from None
-
-
-def map_data(w: Workspace, dataset: Dataset) -> dict[str, Any]:
-    """`peek map --json`."""
-    current, dials = w.map(dataset.id), w.map_settings(dataset)
-    items = [
-        {
-            "id": i.id,
-            "kind": "prose",
-            "section": i.section.value,
-            "text": i.text,
-            "score": i.score,
-            "pinned": i.pinned,
-            "locked": i.locked,
-            "frozen": i.frozen,
-            "author": i.author,
-            "tokens": w.count_tokens(i.line()),
-            "evidence": i.evidence.sql if i.evidence else None,
-            "state": i.state,
-        }
-        for i in current.items
-    ]
-    items += [
-        {
-            "id": d.id,
-            "kind": d.kind,
-            "section": None,
-            "text": f"{d.name}: {d.rule}",
-            "score": None,
-            "pinned": None,
-            "locked": None,
-            "frozen": None,
-            "author": d.author,
-            "tokens": w.count_tokens(d.rule),
-            "evidence": None,
-            "state": d.state,
-        }
-        for d in current.definitions
-    ]
-    return {
-        "version": current.version,
-        "frozen": current.frozen,
-        "budget": dials.budget,
-        "tokens": w.count_tokens(render(current.items)),
-        "items": items,
-    }
 
 
 def _sql(args: argparse.Namespace) -> int:

@@ -6,11 +6,15 @@ Owns: the wording of the command line. Refuses to know: arguments, exit codes. C
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from peek_core.context_map.definitions import Definition
 from peek_core.context_map.map import ContextMap
 from peek_core.context_pipe.explain import DASH, explain_analyze_text
-from peek_core.corpus.spellings import in_words
+from peek_core.corpus.spellings import spellings_in_words
+from peek_core.deciding import Preview
 from peek_core.lab.series import Played, map_use, paired, totals
 from peek_core.values.call_trace import CallTrace
 from peek_core.values.canon import clean_text
@@ -27,7 +31,7 @@ def load_line(dataset: Dataset, report: LoadReport) -> str:
         lines.append(f"  table {t.name}: {t.rows:,} rows, {len(t.columns)} columns; {t.encoding}, {t.dialect}")
         lines += [f"    {note}" for note in (*t.repairs, *t.assumptions)]
     lines += [f"  doubt, {d.where}: {d.what}; otherwise {d.alternative}" for d in report.doubts]
-    lines += [f"  proposed, {in_words(s)}" for s in report.spellings]
+    lines += [f"  proposed, {spellings_in_words(s)}" for s in report.spellings]
     return clean_text("\n".join(lines))
 
 
@@ -66,6 +70,7 @@ def answer(view: RunView, current: ContextMap) -> str:
         lines.append(f"In no result: {', '.join(loose)}")
     if view.summary.get("without_definitions"):
         lines.append(f"Without definitions: {view.summary['without_definitions']}")
+    lines += remarks(view.summary)
     lines += [f"- {n}" for n in (a.notes if a else ())]
     lines += [f"Try: {s}" for s in (a.suggestions if a else ())]
     if (
@@ -123,18 +128,60 @@ def map_text(current: ContextMap, data: Mapping[str, Any]) -> str:
         lines.append(f"{i.score:>3}  [{i.id}] {i.text}  ({i.state}{': ' + i.detail if i.detail else ''}{marks})")
     if current.definitions:
         lines.append("definitions:")
-        lines += [f"     [{d.id}] {d.name}: {d.rule}  ({d.state}; {effect(d.effect)})" for d in current.definitions]
+        lines += [f"     [{d.id}] {d.name}: {d.rule}  ({d.state}; {effect(d)})" for d in current.definitions]
     return clean_text("\n".join(lines))
 
 
-def effect(measured: Mapping[str, Any]) -> str:
-    """A definition's effect in words."""
-    if not measured:
+def remarks(summary: Mapping[str, Any]) -> list[str]:
+    """What an answer says of definitions that did not count: left out for the question, or gone around."""
+
+    def names(of: Sequence[Mapping[str, Any]]) -> str:
+        return ", ".join(f"“{d['name']}”" for d in of)
+
+    out, around = summary.get("left_out") or [], summary.get("went_around") or []
+    said = [f"Left out for this question: {names(out)}."] if out else []
+    if around:
+        was = "was" if len(around) == 1 else "were"
+        said.append(f"This query reads the raw table: {names(around)} {was} not applied.")
+    return said
+
+
+def preview(p: Preview) -> str:
+    """What accepting a definition does, with examples."""
+    lines = [f"{p.definition.id} {p.definition.name}: {p.definition.rule}", effect(p.definition, p.effect)]
+    return clean_text("\n".join(lines) + "\n\n" + table_text(in_words(p.samples)) + "\n")
+
+
+def in_words(samples: Table) -> Table:
+    """The examples of a preview under headings for people."""
+    return replace(samples, columns=tuple("rows" if c == "n_rows" else c for c in samples.columns))
+
+
+def files_text(files: Mapping[str, str], to: Path | None) -> str:
+    """Exported files: where they are, or their texts one below the other."""
+    if to is not None:
+        return "\n".join(str(to / name) for name in files)
+    if len(files) == 1:
+        return next(iter(files.values())).rstrip()
+    return "\n\n".join(f"# {name}\n{text.rstrip()}" for name, text in files.items())
+
+
+def effect(d: Definition, measured: Mapping[str, Any] | None = None) -> str:
+    """A definition's effect in words: as measured now, or as kept with it."""
+    known = d.effect if measured is None else measured
+    if known.get("held_back"):
+        return f"held back: {known['held_back']}"
+    if not known:
         return "effect not measured"
-    left = measured["rows_before"] - measured["rows_after"]
-    parts = [f"{left:,} rows left out, {measured['rows_after']:,} remain"] if left else []
-    if measured.get("values_changed"):
-        parts.append(f"{measured['values_changed']:,} values change")
+    left = known["rows_before"] - known["rows_after"]
+    parts = [f"{left:,} rows left out, {known['rows_after']:,} remain"] if left else []
+    changed, lost = known.get("values_changed"), known.get("values_lost")
+    if changed:
+        many, one = "s" * (changed != 1), "s" * (changed == 1)
+        moved = f"row{many} get{one} a value in {d.new_column}" if d.new_column else f"value{many} change{one}"
+        parts.append(f"{changed:,} {moved}")
+    if lost:
+        parts.append(f"{lost:,} of them can’t be read so and {'is' if lost == 1 else 'are'} missing then")
     return "; ".join(parts) or "nothing moves"
 
 
@@ -182,5 +229,5 @@ def demo_summary(with_map: Sequence[Played], without: Sequence[Played], current:
         "the map afterwards:",
     ]
     lines += [f"  [{i.id}] {i.text}" for i in current.items]
-    lines += [f"  [{d.id}] {d.name}: {d.rule} ({effect(d.effect)})" for d in current.definitions]
+    lines += [f"  [{d.id}] {d.name}: {d.rule} ({effect(d)})" for d in current.definitions]
     return clean_text("\n".join(lines))

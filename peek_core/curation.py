@@ -10,25 +10,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from peek_core import deciding
 from peek_core.book import StoreBook
-from peek_core.context_map import definitions as defs
 from peek_core.context_map import map as maps
-from peek_core.context_map.definitions import Definition, DefinitionState
+from peek_core.context_map.definitions import Definition, DefinitionState, from_data
+from peek_core.context_map.definitions.export import dbt_files, plain_sql
 from peek_core.context_map.evictor import Eviction, evict, pin_refusal
 from peek_core.context_map.evidence import gather, verified
 from peek_core.context_map.history import MapEvent
 from peek_core.context_map.map import ContextMap, Edit, Evidence, MapItem, MapSection, render
 from peek_core.context_map.proposals import propose
 from peek_core.context_map.slots import slotted
+from peek_core.deciding import Bench, Preview
 from peek_core.errors import NotFound, PeekError, Refused
 from peek_core.ports import RunQuery, TokenCounter
 from peek_core.settings import MapSettings
-from peek_core.values.canon import plain
 from peek_core.values.dataset import LoadReport
 from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import Table
 
 KEPT_CHARS = 400
+FORMS = ("sql", "dbt")
+"""What the curated view can be exported as."""
 MARKS = {"pin": "pinned", "lock": "locked", "freeze": "frozen"}
 
 
@@ -70,7 +73,8 @@ class Curator:
         version: int,
     ) -> None:
         self._book, self._settings, self._count = book, settings, count
-        self._query_with, self._columns, self._version = query_with, columns, version
+        self._query_with, self._version = query_with, version
+        self._bench = Bench(columns, version, lambda use: query_with(use, ()))
 
     def mark(self, id: str, act: str, on: bool = True) -> ContextMap:
         """pin, lock or freeze an item, or take it back. A pin that can't fit the budget is refused."""
@@ -190,29 +194,23 @@ class Curator:
         new = replace(current, frozen=on, frozen_why="by hand" if on else "", frozen_by="person" if on else "", quiet=0)
         return self._save(current, new, MapEvent("freeze_map" if on else "thaw_map", "", {"why": "by hand"}, "person"))
 
+    def preview_definition(self, id: str) -> Preview:
+        """What a definition does to the present version, before it is accepted; changes nothing."""
+        return deciding.preview(self._book.current(), id, self._bench)
+
     def decide(self, id: str, state: DefinitionState) -> ContextMap:
-        """Accept (on), reject, or switch off a definition. Accepting re-measures its effect and runs all evidence."""
+        """Accept (on), reject, or switch off a definition. Accepting measures its effect anew and runs all evidence."""
         current = self._book.current()
-        found = current.definition(id)
-        if found is None:
-            raise NotFound(f"There is no definition {id!r}")
-        if found.state == state:
+        if deciding.found(current, id).state == state:
             return current
-        if state == "on":
-            clash = defs.conflict(found, current.active)
-            if clash:
-                raise Refused(f"{id} can't be accepted: {clash}", next="Switch the other one off first.")
-        changed = replace(found, state=state, effect=self._effect(found, current) if state == "on" else found.effect)
-        new = replace(current, definitions=tuple(changed if d.id == id else d for d in current.definitions))
-        name = {"on": "accept", "rejected": "reject", "off": "switch_off"}.get(state, str(state))
-        events = [MapEvent(name, id, {"rule": found.rule, "effect": plain(changed.effect)}, "person")]
+        new, event = deciding.decided(current, id, state, self._bench)
         new, more = self._verified(new)
-        return self._save(current, new, *events, *more)
+        return self._save(current, new, event, *more)
 
     def propose(self, found: Sequence[Mapping[str, Any]], author: str) -> ContextMap:
         """Lay definitions (as data) before the person; one that says what a definition says already is passed over."""
-        current = self._book.current()
-        made = [(data, defs.from_data(data, self._columns)) for data in found]
+        current, columns = self._book.current(), self._bench.columns
+        made = [(data, from_data(data, columns)) for data in found]
         known = current.definitions
         fresh = [data for data, one in made if isinstance(one, str) or not any(one.same_rule(other) for other in known)]
         if not fresh:
@@ -222,7 +220,7 @@ class Curator:
             new, events = current, list[MapEvent]()
             for data in fresh:
                 accept = self._settings.auto_accept
-                new, more = propose(new, data, self._columns, query, author=author, accept=accept)
+                new, more = propose(new, data, columns, query, self._version, author=author, accept=accept)
                 events += more
             return new, events
 
@@ -230,13 +228,17 @@ class Curator:
         return self._save(current, new, *events)
 
     def rows_of(self, id: str) -> Table:
-        """The raw rows a definition leaves out or whose value it changes; the engine's limit of rows, and how many in all."""
-        found = self._book.current().definition(id)
-        if found is None:
-            raise NotFound(f"There is no definition {id!r}")
-        sql = defs.touched_sql(found, self._columns[found.table])
-        rows: Table = self._query_with(lambda query: query(sql), ())
-        return rows
+        """The rows a definition leaves out or whose value it changes; the engine's limit of rows, and how many in all."""
+        return deciding.rows_of(self._book.current(), id, self._bench)
+
+    def export_view(self, form: str, source: str) -> dict[str, str]:
+        """The curated view as files, name -> text: `sql` or `dbt` over a source of this name."""
+        active = self._book.current().active
+        if not active:
+            raise Refused("No definition is on, so the view is the tables as read", next="Accept one first.")
+        if form == "dbt":
+            return dbt_files(source, self._bench.columns, active)
+        return {"curated.sql": plain_sql(self._bench.columns, active)}
 
     def restore(self, number: int) -> ContextMap:
         """Make an earlier version the newest one; ids stay used up, so nothing inherits a dead item's score."""
@@ -248,7 +250,9 @@ class Curator:
             questions=current.questions,
             next_definition=current.next_definition,
         )
-        return self._save(current, new, MapEvent("restore", "", {"version": number}, "person"))
+        # Its definitions may speak of an earlier version of the data.
+        new, measured = deciding.remeasured(new, self._bench)
+        return self._save(current, new, MapEvent("restore", "", {"version": number}, "person"), *measured)
 
     def apply_budget(self) -> tuple[ContextMap, tuple[Eviction, ...]]:
         """Evict until the map fits the present settings."""
@@ -267,10 +271,12 @@ class Curator:
         return evict(self._book.current(), budget, self._count, order=order, grace=self._settings.grace)
 
     def verify(self) -> ContextMap:
-        """Run every item's evidence on the present version and view."""
+        """Measure every definition and run every item's evidence on the present version; what no longer fits is held
+        back."""
         current = self._book.current()
-        new, events = self._verified(current)
-        return self._save(current, new, *events) if new != current else current
+        new, measured = deciding.remeasured(current, self._bench)
+        new, events = self._verified(new)
+        return self._save(current, new, *measured, *events) if new != current else current
 
     def _verified(self, new: ContextMap) -> tuple[ContextMap, list[MapEvent]]:
         if not any(i.evidence for i in new.items):
@@ -288,13 +294,6 @@ class Curator:
             if (was.state, was.detail, was.text) != (now.state, now.detail, now.text)
         ]
         return replace(new, items=checked), events
-
-    def _effect(self, found: Definition, current: ContextMap) -> Mapping[str, Any]:
-        sql = defs.effect_sql(found, self._columns[found.table], current.active)
-        before, after, changed = self._query_with(lambda query: query(sql), ()).rows[0]
-        if after == 0:
-            raise Refused(f"{found.id} can't be accepted: it would leave no row at all")
-        return {"rows_before": before, "rows_after": after, "values_changed": changed}
 
     def _evidence(self, current: ContextMap, sql: str | None) -> tuple[Evidence | None, maps.EvidenceState]:
         if not sql or not sql.strip():

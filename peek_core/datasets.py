@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from peek_core.context_map.definitions import Definition, view_sql
+from peek_core.context_map.definitions import Definition, fits, view_sql
 from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source
 from peek_core.corpus.names import quoted
@@ -228,7 +228,7 @@ class Shelf:
             return View(RAW, corpus, None)
         # A file read anew may lack a column that a definition speaks of.
         tables = self.columns(version)
-        active = [d for d in active if d.column in tables.get(d.table, {})]
+        active = [d for d in active if fits(d, tables.get(d.table, {}))]
         texts = {name: view_sql(name, columns, active) for name, columns in tables.items()}
         key = content_hash(texts)
         file = self._root / "views" / f"{version.dataset}-v{version.number}-{key[7:23]}.duckdb"

@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from peek_core import tokens
+from peek_core import deciding, tokens
 from peek_core.agents.observation import Sharing
 from peek_core.asking import Asking, Collaborators, Order
 from peek_core.book import StoreBook
@@ -112,6 +112,8 @@ class Workspace:
         sources = [Source(f, f.name) if isinstance(f, Path) else f for f in files]
         held = self.store.dataset(into) if into else None
         made = self.shelf.load(sources, title=title, into=held, keep=keep, progress=progress, cancelled=cancelled)
+        if held:
+            self.curator(made.id).verify()
         self.curator(made.id).propose(spelling_folds(self.report(made.id)), author="reading")
         return made
 
@@ -243,10 +245,12 @@ class Workspace:
         fixed_map: ContextMap | None = None,
         map_settings: MapSettings | None = None,
         patient: bool = False,
+        without: Sequence[str] = (),
     ) -> str:
         """Queue a question; returns the run's id. Raises Refused for an empty or endless one, NeedsConsent.
 
-        `patient`: start only when the question before it has been learned from (a series).
+        `patient`: start only when the question before it has been learned from (a series). `without`: ids of
+        definitions that don't count for this question.
         """
         clean = clean_text(question).strip()
         if not clean:
@@ -258,6 +262,10 @@ class Workspace:
                 next="Shorten it, or load the text as a dataset.",
             )
         held = self.store.dataset(dataset)
+        if without:
+            deciding.check_left_out(
+                fixed_map or self.map(dataset, arm), without, self.shelf.columns(self.shelf.version(held))
+            )
         provider = self.provider()
         order = Order(
             run=self.new_id(),
@@ -269,6 +277,7 @@ class Workspace:
             map_settings=map_settings or self.map_settings(held),
             history=(),
             fixed_map=fixed_map,
+            without=tuple(without),
         )
         self._orders[order.run] = order
         self.store.add_run(

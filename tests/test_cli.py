@@ -183,3 +183,39 @@ def test_text_output_has_no_control_characters(peek: Peek, tmp_path: Path, capsy
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert "\u202e" not in out
+
+
+def test_accepting_shows_the_effect_first_and_the_view_is_exported(
+    peek: Peek, tickets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset = peek("load", str(tickets))[0]["dataset"]
+    peek("ask", dataset, "Rows with status test don't count. How many tickets are there?")
+    assert peek("map", dataset, "export", code=4)[0]["error"].startswith("No definition is on")
+    (after,) = peek("map", dataset, "accept", "def-1")
+    assert after["accepted"]["effect"]["rows_after"] == 90
+    assert after["accepted"]["samples"]["rows"] == [["test", "left out", 10]]
+    peek("map", dataset, "off", "def-1")
+    assert main(["map", dataset, "accept", "def-1", "--data-dir", str(tmp_path / "data")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "10 rows left out, 90 remain"
+    assert lines.index("test    left out    10") < next(n for n, line in enumerate(lines) if line.startswith("version"))
+
+    (exported,) = peek("map", dataset, "export", "--as", "dbt")
+    assert list(exported["files"]) == ["tickets.sql", "schema.yml"]
+    peek("map", dataset, "export", "--to", str(tmp_path / "out"))
+    assert "CREATE OR REPLACE VIEW tickets AS" in (tmp_path / "out" / "curated.sql").read_text("utf-8")
+
+
+def test_a_question_can_leave_a_definition_out(
+    peek: Peek, tickets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset = peek("load", str(tickets))[0]["dataset"]
+    peek("ask", dataset, "Rows with status test don't count. How many tickets are there?")
+    peek("map", dataset, "accept", "def-1")
+    (asked,) = peek("ask", dataset, "How many tickets are there?")
+    assert (asked["value"], asked["left_out"], asked["went_around"]) == (90, [], [])
+    (asked,) = peek("ask", dataset, "How many tickets are there?", "--without", "def-1")
+    assert (asked["value"], asked["left_out"]) == (100, ["def-1"])
+    args = ["ask", dataset, "How many tickets are there?", "--without", "def-1", "--data-dir", str(tmp_path / "data")]
+    assert main(args) == 0
+    assert "Left out for this question: “rows with status 'test' don't count”." in capsys.readouterr().out

@@ -13,6 +13,7 @@ import streamlit as st
 
 from pages.parts import charts, route, state
 from pages.parts.html import draw, esc, tag, words
+from peek_core.cli_text import remarks
 from peek_core.values.events import Event
 from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import Answer, SqlRecord, Step, Table
@@ -87,6 +88,7 @@ def notes(view: RunView, answer: Answer | None) -> None:
         )
         without = view.summary.get("without_definitions")
         lines.append(f"<b>With definitions</b>: {esc(said)}." + (f" {esc(without)} without them." if without else ""))
+    lines += [f"<b>{esc(said)}</b>" for said in remarks(view.summary)]
     if answer is not None and view.status in ("answered", "partly"):
         lines += [esc(n) for n in answer.notes]
     if answer is not None and answer.items_used:

@@ -66,7 +66,8 @@ def _facts(id: str) -> str:
 
 try:
     bar()
-    state.pending_error()
+    with st.container():  # always there, so that a sentence does not move the page's tabs back to the first
+        state.pending_error()
     page.run()
 except PeekError as failure:
     draw(f'<div class="pk-error" role="alert">{esc(failure.sentence())}</div>')

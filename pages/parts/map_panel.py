@@ -9,13 +9,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from pages.parts import route, state
+from pages.parts import definitions, route, state
 from pages.parts.html import draw, esc, meter, signed, tag
-from peek_core.cli_text import effect
-from peek_core.context_map.definitions import Definition, DefinitionState
 from peek_core.context_map.map import ContextMap, MapItem, MapSection, render
 from peek_core.values.events import Event
 from peek_core.values.run_view import RunView
@@ -62,7 +59,7 @@ def panel(
         outcome(events)
     for d in current.definitions:
         if d.state == "proposed":
-            proposal(dataset, d)
+            definitions.proposal(dataset, d)
     draw(items(current, acts))
     if not current.items and not acts:
         draw('<div class="pk-note">Still empty. It fills with what questions bring to light about the data.</div>')
@@ -119,38 +116,6 @@ def outcome(events: Sequence[Event]) -> None:
         draw(f'<div class="pk-small pk-muted">Not learned from the last question: {esc(said)}.</div>')
 
 
-def proposal(dataset: str, d: Definition) -> None:
-    """A definition that waits, with its effect; nothing moves before the click."""
-    with st.container(border=True, gap="xsmall", key=f"proposal-{d.id}"):
-        draw(
-            f'<div class="pk-row"><span class="pk-cap pk-grow">Proposed definition</span>{tag("waits for you", "accent")}'
-            f'</div><div style="margin-top:4px"><b>{esc(d.name)}</b> <span class="pk-id">{esc(d.id)}</span></div>'
-            f'<div class="pk-mono pk-muted">{esc(d.rule)}</div>'
-            f'<div style="margin-top:4px">{esc(effect(d.effect))}.</div>'
-        )
-        with st.container(horizontal=True, gap="small"):
-            st.button("Accept", type="primary", key=f"accept-{d.id}", on_click=decide, args=(dataset, d.id, "on"))
-            st.button("Reject", key=f"reject-{d.id}", on_click=decide, args=(dataset, d.id, "rejected"))
-            if st.button("Show rows", key=f"rows-{d.id}", type="tertiary"):
-                touched(dataset, d)
-
-
-@st.dialog("Rows a definition is about", width="large")
-def touched(dataset: str, d: Definition) -> None:
-    """As they stand in the file, before any definition."""
-    draw(f'<div class="pk-mono pk-muted">{esc(d.rule)}</div>')
-    state.attempt(lambda: _rows(dataset, d))
-    state.pending_error()
-
-
-def _rows(dataset: str, d: Definition) -> None:
-    found = state.workspace().curator(dataset).rows_of(d.id)
-    shown = [list(r) for r in found.rows]
-    st.dataframe(pd.DataFrame(shown, columns=list(found.columns)), hide_index=True, key=f"touched-{d.id}")
-    count = "–" if found.row_count is None else f"{found.row_count:,}"
-    draw(f'<div class="pk-small pk-muted">{len(shown):,} of {count} rows, as they stand in the file.</div>')
-
-
 def items(current: ContextMap, acts: Sequence[Mapping[str, Any]]) -> str:
     """Items by section; what the last question added, changed or evicted is marked."""
     marks = {a["item"]: a["name"] for a in acts if a["name"] in ("add", "replace")}
@@ -187,11 +152,6 @@ def _gone(act: Mapping[str, Any]) -> str:
         f'<div class="pk-small pk-muted">{esc(act.get("why", ""))}</div></div>'
         f'<span class="side">{tag(word, "warn")}</span></div>'
     )
-
-
-def decide(dataset: str, id: str, to: DefinitionState) -> None:
-    words = {"on": "accepted; the view is rebuilt", "rejected": "rejected", "off": "switched off"}
-    state.attempt(lambda: state.workspace().curator(dataset).decide(id, to), f"{id} {words[to]}")
 
 
 def _freeze(dataset: str, on: bool) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 from peek_core.context_map import definitions as defs
 from peek_core.context_map.history import MapEvent
 from peek_core.context_map.map import ContextMap
-from peek_core.errors import PeekError
 from peek_core.ports import RunQuery
 
 
@@ -21,6 +20,7 @@ def propose(
     data: Mapping[str, Any],
     columns: Mapping[str, Mapping[str, str]],
     query: RunQuery,
+    version: int,
     *,
     author: str = "agent",
     run: str = "",
@@ -29,16 +29,23 @@ def propose(
 ) -> tuple[ContextMap, list[MapEvent]]:
     """The map with the definition in `data` proposed (or refused), and what is to be told.
 
-    `columns`: table -> column -> type of the raw tables. `accept`: the person chose automatic acceptance.
+    `columns`: table -> column -> type of the raw tables; `version`: the dataset's. `accept`: the person chose automatic
+    acceptance.
     """
     made = defs.from_data(data, columns)
     if isinstance(made, str):
         return current, [MapEvent("refuse", "", {"definition": data, "why": made}, author)]
     known = next((d for d in current.definitions if d.same_rule(made)), None)
     refusal = f"{known.id} already says this ({known.state})" if known else defs.conflict(made, current.active)
-    effect = {} if refusal else measure(made, current, columns[made.table], query)
-    refusal = refusal or effect.get("refused")
-    if refusal:
+    effect = "" if refusal else defs.measure(made, current.active, columns[made.table], query, version)
+    if isinstance(effect, str):
+        refusal = refusal or effect
+    elif (
+        not any(effect[key] for key in ("values_changed", "values_lost"))
+        and effect["rows_before"] == effect["rows_after"]
+    ):
+        refusal = "it would change no row and no value"
+    if refusal or isinstance(effect, str):
         return current, [MapEvent("refuse", "", {"definition": made.as_data(), "why": refusal}, author)]
     made = replace(
         made,
@@ -54,16 +61,3 @@ def propose(
         events.append(MapEvent("accept", made.id, {"why": "automatic acceptance is on"}, author))
     new = replace(current, definitions=(*current.definitions, made), next_definition=current.next_definition + 1)
     return new, events
-
-
-def measure(made: defs.Definition, current: ContextMap, columns: Mapping[str, str], query: RunQuery) -> dict[str, Any]:
-    """A definition's effect in rows and values; `refused` holds the reason when it must not be offered."""
-    try:
-        before, after, changed = query(defs.effect_sql(made, columns, current.active)).rows[0]
-    except PeekError as failure:
-        return {"refused": f"its effect can't be measured: {failure.what[:200]}"}
-    if after == 0:
-        return {"refused": "it would leave no row at all"}
-    if before == after and not changed:
-        return {"refused": "it would change no row and no value"}
-    return {"rows_before": before, "rows_after": after, "values_changed": changed}

@@ -48,7 +48,7 @@ def _folding(con: duckdb.DuckDBPyConnection, table: str, column: str) -> dict[st
     return {other: first for first, *others in same.values() for other in others}
 
 
-def in_words(found: Spellings) -> str:
+def spellings_in_words(found: Spellings) -> str:
     """For a person: which values seem to be one, and what becomes of it."""
     pairs = [f"“{other}” is “{first}”" for other, first in found.mapping.items()]
     return f"{found.column}: {some(pairs, 4)} in another spelling; proposed as a definition, nothing was merged."

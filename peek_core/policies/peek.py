@@ -194,6 +194,7 @@ class PeekPolicy:
                 candidate.definition or {},
                 self._around.columns,
                 self._around.query,
+                self._around.version,
                 run=trajectory.run,
                 question=trajectory.question,
                 accept=self._settings.auto_accept,

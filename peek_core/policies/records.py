@@ -6,6 +6,7 @@ Owns: the frame around the map's text in a prompt. Refuses to know: where record
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from peek_core.context_map import definitions as defs
 from peek_core.context_map.map import ContextMap, render
@@ -36,10 +37,11 @@ def map_record(current: ContextMap) -> SourceRecord:
     )
 
 
-def definitions_record(all_of_them: Sequence[defs.Definition]) -> SourceRecord:
-    """One line per accepted or proposed definition."""
+def definitions_record(all_of_them: Sequence[defs.Definition], without: Sequence[str] = ()) -> SourceRecord:
+    """One line per accepted or proposed definition; those in `without` are switched off for this question."""
     known = [d for d in all_of_them if d.state in ("on", "proposed", "off")]
-    text = defs.block(known) or "(none yet)"
+    text = defs.block(known, without) or "(none yet)"
+    told = [replace(d, state="off") if d.id in without else d for d in known]
     return SourceRecord(
         name="definitions",
         kind=Kind.DEFINITIONS,
@@ -48,5 +50,5 @@ def definitions_record(all_of_them: Sequence[defs.Definition]) -> SourceRecord:
         priority=Priority.NEVER,
         role="user",
         text=DEFINITIONS_FRAME + text,
-        data={"definitions": [d.as_data() for d in known]},
+        data={"definitions": [d.as_data() for d in told]},
     )

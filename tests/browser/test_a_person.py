@@ -31,6 +31,7 @@ def test_upload_ask_pin_reload_restart_and_it_is_still_there(serve: Serve, page:
     page.get_by_role("button", name="Ask about it").click()
     ask(page, "Rows with status test don't count. How many tickets are there?", "90")
     page.get_by_role("button", name="Accept").click()
+    page.get_by_role("button", name="Accept and rebuild the view").click()
     expect(page.get_by_text("1 definition on")).to_be_visible()
     ask(page, "How many tickets are there per channel?", "email")
     ask(page, "What is the average score?", "average score")

@@ -50,6 +50,7 @@ def test_pictures(serve: Callable[..., Server], chromium: Browser, page: Page, t
         ask(page, question, answer)
         if n == 0:
             page.get_by_role("button", name="Accept").first.click()
+            page.get_by_role("button", name="Accept and rebuild the view").click()
             expect(page.get_by_text("1 definition on")).to_be_visible()
             settled(page)
     address = page.url

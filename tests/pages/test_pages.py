@@ -67,10 +67,33 @@ def test_accepting_a_definition_by_a_click(data_dir: Path, tickets: Path) -> Non
     dataset, _ = prepared(data_dir, tickets)
     at = open_app("ask", dataset=dataset)
     at.button(key="accept-def-1").click().run()
+    w = Workspace(settings.read({}, data_dir))
+    assert [d.state for d in w.map(dataset).definitions] == ["proposed"]
+    w.close()
+    at.button(key="confirm-def-1").click().run()
     assert not at.exception
     w = Workspace(settings.read({}, data_dir))
     assert [d.state for d in w.map(dataset).definitions] == ["on"]
     w.close()
+
+
+def test_the_next_question_alone_leaves_a_definition_out(data_dir: Path, tickets: Path) -> None:
+    dataset, _ = prepared(data_dir, tickets)
+    w = Workspace(settings.read({}, data_dir))
+    w.curator(dataset).decide("def-1", "on")
+    w.close()
+    at = open_app("ask", dataset=dataset)
+    (pills,) = [b for b in at.get("button_group") if b.key.startswith("leave-out-")]
+    pills.set_value(["def-1"]).run()
+    at.chat_input[0].set_value("How many tickets are there?").run()
+    assert not at.exception
+    w = Workspace(settings.read({}, data_dir))
+    asked = w.wait(w.runs(dataset)[-1].id, 60)
+    assert [d["id"] for d in asked.summary["left_out"]] == ["def-1"]
+    w.close()
+    at.run()
+    assert [b.value for b in at.get("button_group") if b.key.startswith("leave-out-")] == [[]]
+    assert any("Left out for this question" in str(h.proto.body) for h in at.get("html"))
 
 
 def test_a_refusal_is_a_sentence_on_the_page(data_dir: Path, tickets: Path) -> None:

@@ -72,7 +72,7 @@ def _queries(world: World, r: Reading) -> tuple[str, list[tuple[str, str]]]:
     touches = [x for x in r.rules if x["kind"] not in ("vocabulary", "meaning", "code_label")]
     others = [(label_of(x, True), query.answer_sql(r, [y for y in r.rules if y is not x])) for x in touches]
     likely = [
-        d for d in world.definitions if d.get("state") == "proposed" and d["kind"] != "code_label"
+        d for d in world.definitions if d.get("state") == "proposed" and d["kind"] in query.MOVES
     ] + world.suspected(r)
     for d in likely:
         if d.get("column") in world.columns and (d["kind"] == "row_exclusion" or d["column"] in r.columns):

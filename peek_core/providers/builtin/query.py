@@ -30,6 +30,10 @@ _FUNCTIONS = {
 }
 
 
+MOVES = ("row_exclusion", "sentinel", "spelling_fold", "unit")
+"""Kinds of definition that can move a figure; while one is only proposed, the figure with it is said too."""
+
+
 def ident(name: str) -> str:
     """A quoted identifier."""
     return '"' + name.replace('"', '""') + '"'

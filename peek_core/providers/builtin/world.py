@@ -84,6 +84,11 @@ class World:
         """The map item of this sentence about this column or table."""
         return next(((i, m) for i, k, m in self.parsed if k == kind and m[1] == self.prefix + name), None)
 
+    @property
+    def in_place(self) -> list[Rule]:
+        """Accepted definitions that changed a column; one that made a column left the old one as it was."""
+        return [d for d in self.definitions if d.get("state") == "on" and not d.get("new_column")]
+
     def covered(self, kind: str, column: str = "") -> bool:
         """Whether a definition, in any state, already says something of this kind."""
         return any(
@@ -107,8 +112,8 @@ class World:
         """The values a map item lists, as accepted definitions change them; empty if the profile disagrees."""
         known = self.item("values", name)
         values = [v.replace("''", "'") for v in re.findall(r"'((?:[^']|'')*)'", known[1][3])] if known else []
-        for d in self.definitions:
-            if d.get("state") == "on" and d.get("column") == name:
+        for d in self.in_place:
+            if d.get("column") == name:
                 values = [(d.get("mapping") or {}).get(v, v) for v in values if v not in (d.get("values") or ())]
         values = list(dict.fromkeys(values))
         return values if len(values) == self.columns[name]["distinct"] else []
@@ -132,8 +137,8 @@ class World:
             if list(q["columns"])[:1] == ["found_in"]:
                 for column, value, _ in q["rows"]:
                     put(column, value)
-        for d in self.definitions:
-            if d.get("state") == "on" and d.get("column") in self.columns:
+        for d in self.in_place:
+            if d.get("column") in self.columns:
                 for raw, label in (d.get("mapping") or {}).items():
                     put(d["column"], label, raw)
                 for raw in d.get("values") or ():
