@@ -173,7 +173,6 @@ def load_data(dataset: Dataset, report: LoadReport) -> dict[str, Any]:
             "header_rows": t.header_rows,
             "repairs": list(t.repairs),
             "assumptions": list(t.assumptions),
-            "compared": t.compared,
             "columns": [
                 {"name": c.name, "label": c.label, "type": c.type, "nulls": c.nulls, "distinct": c.distinct}
                 for c in t.columns

@@ -30,6 +30,8 @@ def load_line(dataset: Dataset, report: LoadReport) -> str:
     for t in report.tables:
         lines.append(f"  table {t.name}: {t.rows:,} rows, {len(t.columns)} columns; {t.encoding}, {t.dialect}")
         lines += [f"    {note}" for note in (*t.repairs, *t.assumptions)]
+        if t.compared is not None:
+            lines.append(f"    the cells of {t.compared:,} rows were compared with the file")
     lines += [f"  doubt, {d.where}: {d.what}; otherwise {d.alternative}" for d in report.doubts]
     lines += [f"  proposed, {spellings_in_words(s)}" for s in report.spellings]
     return clean_text("\n".join(lines))

@@ -129,7 +129,7 @@ def test_a_definition_waits_for_a_person_unless_that_was_chosen() -> None:
     assert (made.id, made.state, made.effect) == (
         "def-1",
         "proposed",
-        {"rows_before": 10, "rows_after": 9, "values_changed": 0},
+        {"rows_before": 10, "rows_after": 9, "values_changed": 0, "values_lost": 0, "version": 1},
     )
     again = it.learn(distilled(EXCLUSION), {"edits": [], "definitions": [0]})
     assert again.definitions == current.definitions
