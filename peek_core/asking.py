@@ -22,6 +22,7 @@ from peek_core.agents.repl import Surroundings as AgentSurroundings
 from peek_core.book import StoreBook
 from peek_core.context_map.definitions import Definition
 from peek_core.context_map.map import ContextMap
+from peek_core.context_map.regions import Regions, in_words, inspected
 from peek_core.context_pipe.catalog import CONFIGURATIONS
 from peek_core.context_pipe.ledger import Ledger
 from peek_core.context_pipe.pipe import Pipe
@@ -34,7 +35,7 @@ from peek_core.jobs import CancelSignal
 from peek_core.policies.none import NoMemory
 from peek_core.policies.peek import PeekPolicy
 from peek_core.policies.peek import Surroundings as PolicySurroundings
-from peek_core.policies.records import definitions_record
+from peek_core.policies.records import coverage_record, definitions_record
 from peek_core.ports import Clock, Ids, Interpreter, MemoryPolicy, Provider, RunQuery, TokenCounter
 from peek_core.settings import MapSettings, Settings
 from peek_core.store.sql_store import SqlStore
@@ -76,6 +77,8 @@ class Order:
     fixed_map: ContextMap | None = None
     learns: bool = True
     without: tuple[str, ...] = ()
+    inspected: Regions | None = None
+    """What the arm's earlier questions looked at; None: nobody remembers."""
 
     def applied(self, current: ContextMap) -> tuple[Definition, ...]:
         """The definitions this question's view is compiled from."""
@@ -185,6 +188,10 @@ class Asking:
         # The policy's own record knows nothing of what this one question leaves out.
         said = definitions_record(current.definitions, self._o.without)
         known = [said if r.kind is Kind.DEFINITIONS else r for r in policy.before()]
+        if self._o.inspected is not None:
+            columns = self._s.shelf.columns(self._s.shelf.version(self._o.dataset))
+            literals = self._o.sharing is not Sharing.SCHEMA_ONLY
+            known.append(coverage_record(in_words(self._o.inspected, columns, values=literals)))
         context = (*fixed_records(), told, *known, conversation_record(self._o.history, self._o.sharing))
         return ReplAgent(
             AgentSurroundings(
@@ -295,8 +302,14 @@ class Asking:
             "turns": len(trajectory.steps),
             "look_ups": trajectory.look_ups,
             "queries": len(trajectory.queries),
+            "regions": plain(self._regions(trajectory, version)),
             "usage": self._usage(),
         }
+
+    def _regions(self, trajectory: Trajectory, version: DatasetVersion | None) -> Regions:
+        """What the run's queries looked at."""
+        ran = [q.sql for q in trajectory.queries if q.error is None]
+        return inspected(ran, self._s.shelf.columns(version)) if version else Regions()
 
     def _definitions(
         self,

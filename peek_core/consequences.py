@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from peek_core import curated, deciding
+from peek_core.context_map.map import ContextMap
+from peek_core.datasets import Shelf, run_query
 from peek_core.errors import PeekError
 from peek_core.ports import RunQuery
+from peek_core.values.dataset import DatasetVersion
 from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import Table
 
@@ -25,6 +29,24 @@ class ChangedAnswer:
     question: str
     before: str
     after: str
+
+
+def of_definition(
+    shelf: Shelf, version: DatasetVersion, current: ContextMap, id: str, runs: Sequence[RunView]
+) -> tuple[ChangedAnswer, ...]:
+    """Earlier answers that definition `id` would change, or has changed, whatever its state; raises NotFound."""
+    one = deciding.found(current, id)
+    others = [d for d in current.active if d.id != id]
+    tables = shelf.columns(version)
+
+    def concerns(sql: str) -> bool:
+        return one.table in curated.reads(sql, tables, [one]).view
+
+    with (
+        shelf.engine(shelf.view(version, others)) as before,
+        shelf.engine(shelf.view(version, [*others, one])) as after,
+    ):
+        return changed_answers(runs, run_query(before), run_query(after), concerns)
 
 
 def changed_answers(

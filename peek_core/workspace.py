@@ -19,8 +19,11 @@ from peek_core import deciding, tokens
 from peek_core.agents.observation import Sharing
 from peek_core.asking import Asking, Collaborators, Order
 from peek_core.book import StoreBook
+from peek_core.consequences import ChangedAnswer, of_definition
 from peek_core.context_map.definitions import Definition
 from peek_core.context_map.map import ContextMap
+from peek_core.context_map.regions import Regions, joined, of_run
+from peek_core.context_map.worth import cannot_pay
 from peek_core.context_pipe.stats import PipelineStats
 from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source
@@ -300,7 +303,8 @@ class Workspace:
     def _work(self, run: str, cancel: CancelSignal) -> None:
         order = self._orders.pop(run)
         history = self._turns(order.dataset.id, order.arm, before=run)
-        Asking(self._shared, replace(order, history=history), cancel).run()
+        seen = self.inspected(order.dataset.id, order.arm) if order.fixed_map is None else None
+        Asking(self._shared, replace(order, history=history, inspected=seen), cancel).run()
 
     def wait(self, run: str, timeout_s: float = 3_600, learned: bool = True) -> RunView:
         """Block until the run has ended (and learned)."""
@@ -373,6 +377,19 @@ class Workspace:
         return held, held.get(reply) if reply else None
 
     # The map
+
+    def inspected(self, dataset: str, arm: str = MAIN) -> Regions:
+        """Which columns, values and periods the questions so far have looked at."""
+        return joined(of_run(r.summary) for r in self.runs(dataset, arm, 500))
+
+    def cannot_pay(self, dataset: str) -> str | None:
+        """Why a map can hardly save anything here, where that is so."""
+        return cannot_pay(self.profile(dataset), [of_run(r.summary) for r in self.runs(dataset)])
+
+    def consequences(self, dataset: str, definition: str, arm: str = MAIN) -> tuple[ChangedAnswer, ...]:
+        """Earlier answers that a definition would change, or has changed."""
+        version = self.shelf.version(self.store.dataset(dataset))
+        return of_definition(self.shelf, version, self.map(dataset, arm), definition, self.runs(dataset, arm))
 
     def map(self, dataset: str, arm: str = MAIN, number: int | None = None) -> ContextMap:
         return StoreBook(self.store, dataset, arm).at(number)

@@ -353,3 +353,43 @@ def test_further_files_become_tables_of_a_dataset(open_workspace: Callable[..., 
     assert [t.name for t in report.tables] == ["a", "b"] and w.dataset(dataset).version == 2
     assert [(k.left_column, k.right_column) for k in report.keys] == [("k", "k")]
     assert w.sql(dataset, "SELECT sum(v) FROM a JOIN b USING (k)").table.rows == ((6,),)
+
+
+def test_a_correction_says_which_earlier_answers_it_would_have_changed(
+    open_workspace: Callable[..., Workspace], tickets: Path
+) -> None:
+    rule = {"kind": "row_exclusion", "table": "tickets", "column": "status", "values": ["test"], "name": "No tests"}
+    told = json.dumps({"tags": [], "candidates": [{"kind": "definition", "definition": rule, "rationale": "stated"}]})
+    w = open_workspace(Scripted([LOOK, ANSWER, *NOTHING, LOOK, ANSWER, told, '{"edits": [], "definitions": [0]}']))
+    dataset = w.load(tickets).id
+    first = w.ask(dataset, "How many tickets?")
+    w.wait(first, 60)
+    w.wait(w.ask(dataset, "Test tickets don't count, leave them out. How many?"), 60)
+    (proposed,) = w.map(dataset).definitions
+    assert (proposed.state, proposed.question) == ("proposed", "Test tickets don't count, leave them out. How many?")
+    (changed, *_) = w.consequences(dataset, proposed.id)
+    assert (changed.before, changed.after) == ("2 rows, 2 of them otherwise", "2 rows, 2 of them otherwise")
+    w.curator(dataset).decide(proposed.id, "on")
+    assert w.consequences(dataset, proposed.id)[0].question == changed.question
+
+
+def test_what_was_looked_at_is_told_to_the_next_question_in_one_line(
+    open_workspace: Callable[..., Workspace], tickets: Path
+) -> None:
+    script = Scripted([LOOK, ANSWER, *NOTHING, LOOK, ANSWER, *NOTHING])
+    w = open_workspace(script)
+    dataset = w.load(tickets).id
+    w.wait(w.ask(dataset, "How many tickets?"), 60)
+    assert [(r.table, r.column) for r in w.inspected(dataset).seen] == [("tickets", "channel")]
+    w.wait(w.ask(dataset, "And again?"), 60)
+    asked = [
+        next(s["text"] for s in json.loads(wire) if s["name"] == "coverage")
+        for wire in (script.wires[0], script.wires[4])
+    ]
+    assert asked[0] == "Looked at so far: nothing."
+    assert asked[1].startswith("Looked at so far, in 2 queries: tickets: channel; never ")
+
+
+def test_a_dataset_that_fits_one_prompt_is_told_of(open_workspace: Callable[..., Workspace], tickets: Path) -> None:
+    w = open_workspace()
+    assert "fit one prompt" in (w.cannot_pay(w.load(tickets).id) or "")

@@ -10,9 +10,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
+
+from peek_core.values.codec import build
 
 Columns = Mapping[str, Mapping[str, str]]
 """table -> column -> type."""
@@ -63,6 +66,12 @@ def inspected(statements: Iterable[str], columns: Columns) -> Regions:
             _read(tree, columns, found)
     seen = (Region(table, column, *_limited(one)) for (table, column), one in sorted(found.items()))
     return Regions(count, tuple(seen))
+
+
+def of_run(summary: Mapping[str, Any]) -> Regions:
+    """What a stored run's summary says it looked at; nothing for runs from before this was counted."""
+    held: Regions = build(Regions, summary.get("regions") or {})
+    return held
 
 
 def joined(parts: Iterable[Regions]) -> Regions:

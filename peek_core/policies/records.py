@@ -52,3 +52,16 @@ def definitions_record(all_of_them: Sequence[defs.Definition], without: Sequence
         text=DEFINITIONS_FRAME + text,
         data={"definitions": [d.as_data() for d in told]},
     )
+
+
+def coverage_record(line: str) -> SourceRecord:
+    """What earlier questions looked at, in one line; it changes with every question, so it stands behind what doesn't."""
+    return SourceRecord(
+        name="coverage",
+        kind=Kind.HISTORY,
+        tier=LifecycleTier.PER_TURN,
+        scope=Scope.NONE,
+        priority=Priority.FIRST,
+        role="user",
+        text=line,
+    )
