@@ -72,8 +72,12 @@ def changed_answers(
 
 
 def _differing(old: Table, new: Table) -> tuple[str, str]:
-    if len(old.rows) == len(new.rows) == 1 and len(old.columns) == 1:
-        return _figure(old.rows[0][0]), _figure(new.rows[0][0])
+    if len(old.rows) == len(new.rows) == 1 and old.columns == new.columns:
+        pairs = [(c, a, b) for c, a, b in zip(old.columns, old.rows[0], new.rows[0], strict=True) if a != b]
+        if len(old.columns) == 1:
+            return _figure(pairs[0][1]), _figure(pairs[0][2])
+        before = ", ".join(f"{c} {_figure(a)}" for c, a, _ in pairs[:3])
+        return before, ", ".join(f"{c} {_figure(b)}" for c, _, b in pairs[:3])
     gone = sum(row not in new.rows for row in old.rows)
     come = sum(row not in old.rows for row in new.rows)
     return f"{_rows(old)} rows, {gone:,} of them otherwise", f"{_rows(new)} rows, {come:,} of them otherwise"

@@ -31,6 +31,12 @@ def test_a_figure_that_changes_is_told_with_both_values() -> None:
     assert found == (ChangedAnswer("1", "question 1?", "50,000", "47,933"),)
 
 
+def test_one_row_of_several_figures_tells_those_that_differ() -> None:
+    before, after = ((lambda sql, n=n: Table(("total", "kind", "rows"), ((n, "a", 40),), 1)) for n in (160, 320))
+    (found,) = changed_answers([run("1", "q")], before, after, lambda sql: True)
+    assert (found.before, found.after) == ("total 160", "total 320")
+
+
 def test_a_table_is_told_by_its_rows() -> None:
     before, after = gives(q=[("a", 1), ("b", 2)]), gives(q=[("a", 1), ("b", 3), ("c", 1)])
     (found,) = changed_answers([run("1", "q")], before, after, lambda sql: True)

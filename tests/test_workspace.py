@@ -393,3 +393,20 @@ def test_what_was_looked_at_is_told_to_the_next_question_in_one_line(
 def test_a_dataset_that_fits_one_prompt_is_told_of(open_workspace: Callable[..., Workspace], tickets: Path) -> None:
     w = open_workspace()
     assert "fit one prompt" in (w.cannot_pay(w.load(tickets).id) or "")
+
+
+def test_refunds_corrected_in_chat_become_a_proposal_that_says_what_it_changes(
+    open_workspace: Callable[..., Workspace], tmp_path: Path
+) -> None:
+    w = open_workspace()
+    source = tmp_path / "orders.csv"
+    source.write_text("id,amount\n" + "".join(f"{n},{-20 if n % 5 == 0 else 10}\n" for n in range(1, 41)))
+    dataset = w.load(source).id
+    first = w.wait(w.ask(dataset, "What is the total amount?"), 60)
+    second = w.wait(w.ask(dataset, "Refunds are negative, leave them out. What is the total amount?"), 60)
+    assert [v.trajectory and v.trajectory.answer and v.trajectory.answer.value for v in (first, second)] == [160, 320]
+    (proposed,) = w.map(dataset).definitions
+    assert (proposed.rule, proposed.effect["rows_after"]) == ("rows where amount < 0 don't count", 32)
+    (changed,) = [c for c in w.consequences(dataset, proposed.id) if c.run == first.id]
+    assert changed.question == "What is the total amount?"
+    assert changed.before.startswith("sum_amount 160") and changed.after.startswith("sum_amount 320")

@@ -32,9 +32,10 @@ def from_data(data: Mapping[str, Any], columns: Mapping[str, Columns]) -> Defini
         return f"no kind of definition is called {kind!r}"
     if not isinstance(table, str) or table not in columns:
         return f"no table {table!r}"
-    if kind != "derived" and (not isinstance(column, str) or column not in columns[table]):
+    free = kind == "derived" or (kind == "row_exclusion" and data.get("expression") and column is None)
+    if not free and (not isinstance(column, str) or column not in columns[table]):
         return f"no column {column!r} in {table}"
-    made = _read(data, Definition("", kind, table, "" if kind == "derived" else str(column), ""))
+    made = _read(data, Definition("", kind, table, "" if free else str(column), ""))
     texts = [str(v) for v in made.values] + [t for pair in made.mapping.items() for t in pair]
     texts += [made.otherwise or "", made.unit, made.new_column, made.reading, str(data.get("name") or "")]
     if any(is_odd(t) for t in texts):
@@ -59,6 +60,8 @@ def _read(data: Mapping[str, Any], made: Definition) -> Definition:
     raw, factor = data.get("mapping"), data.get("factor")
     mapping = {str(k): str(v) for k, v in raw.items()} if isinstance(raw, Mapping) else {}
     match made.kind:
+        case "row_exclusion" if data.get("expression"):
+            return replace(made, expression=str(data["expression"]))
         case "row_exclusion" | "sentinel":
             return replace(made, values=tuple(v for v in _list(data.get("values")) if isinstance(v, Scalar)))
         case "unit":
@@ -82,6 +85,21 @@ def _list(value: Any) -> Sequence[Any]:
 
 def _values(d: Definition, columns: Columns) -> Definition | str:
     return d if 1 <= len(d.values) <= MAX_VALUES else f"{d.kind} needs 1 to {MAX_VALUES} values"
+
+
+def _exclusion(d: Definition, columns: Columns) -> Definition | str:
+    if not d.expression:
+        return _values(d, columns)
+    tree = expressions.parse(d.expression, columns)
+    if isinstance(tree, str):
+        return tree
+    if not expressions.is_condition(tree):
+        return f"{d.expression[:80]!r} says of no row whether it counts"
+    read = expressions.columns_of(d.expression)
+    if not read:
+        return f"{d.expression[:80]!r} reads no column"
+    # The column that samples show.
+    return replace(d, expression=expressions.written(tree), column=d.column if d.column in read else min(read))
 
 
 def _mapping(d: Definition, columns: Columns) -> Definition | str:
@@ -122,7 +140,7 @@ def _named(d: Definition, columns: Columns) -> Definition | str:
 
 
 _CHECKS = {
-    "row_exclusion": _values,
+    "row_exclusion": _exclusion,
     "sentinel": _values,
     "spelling_fold": _mapping,
     "code_label": _mapping,
@@ -174,7 +192,7 @@ def _some(values: set[str]) -> str:
 
 def used_by(d: Definition) -> frozenset[str]:
     """The columns of the raw table a definition reads."""
-    return expressions.columns_of(d.expression) if d.kind == "derived" else frozenset((d.column,))
+    return expressions.columns_of(d.expression) if d.expression else frozenset((d.column,))
 
 
 def fits(d: Definition, columns: Columns) -> bool:

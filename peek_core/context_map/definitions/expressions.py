@@ -1,4 +1,4 @@
-"""The language of derived columns: one scalar expression over the columns of one table.
+"""The language of derived columns and of row exclusions: one scalar expression over the columns of one table.
 
 Owns: what may stand in an expression, node by node; all else is refused by name. Refuses to know: types. Whether an
 expression means anything on the data is for the engine to say, when the effect is measured.
@@ -142,3 +142,9 @@ def _settled(node: exp.Expr, known: dict[str, str]) -> exp.Expr:
     if isinstance(node, exp.Anonymous):
         return exp.Extract(this=exp.var(node.expressions[0].name.upper()), expression=node.expressions[1])
     return node
+
+
+def is_condition(tree: exp.Expr) -> bool:
+    """Whether a parsed expression is true or false of a row."""
+    kinds = (exp.Predicate, exp.Connector, exp.Not, exp.Contains, exp.StartsWith, exp.EndsWith)
+    return isinstance(tree.unnest(), kinds)

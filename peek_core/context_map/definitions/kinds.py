@@ -41,10 +41,10 @@ Scalar = str | int | float | bool
 class Definition:
     """One rule about one table.
 
-    row_exclusion and sentinel use `values`; spelling_fold and code_label use `mapping` (from value to value); unit
-    uses `factor` (what a raw value is multiplied by) and `unit` (its name); date_reading uses `reading` and `type`;
-    derived makes `new_column` from `expression` (and has no `column`); label_column makes `new_column` from `column`
-    by `mapping` and `otherwise`.
+    row_exclusion and sentinel use `values`, or row_exclusion an `expression` that says which rows; spelling_fold and
+    code_label use `mapping` (from value to value); unit uses `factor` (what a raw value is multiplied by) and `unit`
+    (its name); date_reading uses `reading` and `type`; derived makes `new_column` from `expression` (and has no
+    `column`); label_column makes `new_column` from `column` by `mapping` and `otherwise`.
     """
 
     id: str
@@ -90,6 +90,8 @@ class Definition:
             case "label_column":
                 rest = f", otherwise {self.otherwise!r}" if self.otherwise is not None else ""
                 return f"{self.new_column} labels {self.column}: {_pairs(self.mapping, PAIRS_SHOWN)}{rest}"
+            case "row_exclusion" if self.expression:
+                return f"rows where {self.expression} don't count"
             case "row_exclusion":
                 return f"rows with {self.column} = {quoted} don't count"
             case _:
@@ -120,6 +122,7 @@ class Definition:
             "state": self.state,
         }
         own: dict[str, dict[str, Any]] = {
+            "row_exclusion": {"expression": self.expression},
             "date_reading": {"reading": self.reading, "type": self.type},
             "derived": {"new_column": self.new_column, "expression": self.expression},
             "label_column": {

@@ -51,6 +51,11 @@ def kept(d: Definition, columns: Mapping[str, str]) -> exp.Expr:
 
 def left_out(d: Definition, columns: Mapping[str, str]) -> exp.Expr:
     """Condition for the raw rows it leaves out."""
+    if d.expression:
+        condition = expressions.parse(d.expression, columns)
+        if isinstance(condition, str):
+            raise QueryFailed(f"“{d.name}” can't be compiled: {condition}", where=d.id)
+        return exp.paren(condition)
     return exp.In(this=column(d.column), expressions=literals(d.values, columns[d.column]))
 
 

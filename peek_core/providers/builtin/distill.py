@@ -13,6 +13,7 @@ from typing import Any
 from peek_core.providers.builtin import look_ups, query, understand
 from peek_core.providers.builtin.reading import Filter, Reading, Rule, describe, load, number, quoted
 from peek_core.providers.builtin.rules import same
+from peek_core.providers.builtin.wording import condition_words
 from peek_core.providers.builtin.world import World, parse_item, values_item
 
 DEFINITIONS = ("row_exclusion", "unit", "sentinel", "spelling_fold", "code_label")
@@ -31,6 +32,8 @@ def _item(section: str, text: str, sql: str, expect: list[list[Any]], why: str, 
 
 def _named(rule: Rule, table: str) -> dict[str, Any]:
     """A rule as a definition with a name people can read."""
+    if rule.get("expression"):
+        return {**rule, "table": table, "name": f"rows where {condition_words(rule)} don't count"}
     what = ", ".join(f"{k} is {v}" for k, v in rule.get("mapping", {}).items()) or " or ".join(
         quoted(v) for v in rule.get("values", ())
     )

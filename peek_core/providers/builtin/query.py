@@ -75,10 +75,10 @@ def source(table: str, rules: Sequence[Rule]) -> str:
     for rule in rules:
         kind, name = rule["kind"], str(rule.get("column", ""))
         c = columns.get(name, ident(name))
-        if kind == "row_exclusion":
+        if kind == "row_exclusion" and rule.get("expression"):
+            where.append(f"NOT COALESCE({rule['expression']}, FALSE)")
+        elif kind == "row_exclusion":
             where.append(condition(Filter(name, "not in", tuple(rule["values"]))))
-        elif kind == "keep":
-            where.append(f"({ident(name)} IS NULL OR {ident(name)} >= 0)")
         elif kind == "unit":
             columns[name] = f"{c} * {literal(rule['factor'])}"
         elif kind == "sentinel":

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from peek_core.providers.builtin.linking import Linked, Linker, Mention, number_of, stem, value_of
+from peek_core.providers.builtin.query import ident
 from peek_core.providers.builtin.reading import Filter, Rule
 
 _OUT = (
@@ -84,7 +85,11 @@ class RuleReader:
         w = self.linker.world
         below = [c for c, d in w.columns.items() if w.is_number(c) and str(d["minimum"]).startswith("-")]
         column = linked.mentions[int(m[1])].column if m[1] else below[0] if len(below) == 1 else ""
-        return [{"kind": "keep", "column": column}] if column in below else None
+        return (
+            [{"kind": "row_exclusion", "column": column, "expression": f"{ident(column)} < 0"}]
+            if column in below
+            else None
+        )
 
     def _unit(self, m: re.Match[str], linked: Linked, _: str) -> list[dict[str, Any]] | None:
         column = linked.mentions[int(m[1])].column
@@ -220,5 +225,10 @@ FORMS: tuple[tuple[str, Build], ...] = (
 
 def same(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
     """Whether two rules say the same of the same column."""
-    keys = ("kind", "column", "values", "mapping", "factor", "term")
-    return all((one.get(k) or None) == (two.get(k) or None) for k in keys)
+    keys = ("kind", "column", "values", "expression", "mapping", "factor", "term")
+    return all(_bare(one.get(k)) == _bare(two.get(k)) for k in keys)
+
+
+def _bare(value: Any) -> Any:
+    """Empty is missing, and identifiers mean the same with and without quotes."""
+    return value.replace('"', "") if isinstance(value, str) and value else value or None

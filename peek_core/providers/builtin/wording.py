@@ -119,6 +119,8 @@ def label_of(rule: Rule, stated: bool) -> str:
     values, name = " or ".join(quoted(v) for v in rule.get("values", ())), rule.get("name") or ""
     if rule.get("state") == "proposed":
         return f"if “{name}” is accepted"
+    if rule.get("expression"):
+        return f"with the rows where {condition_words(rule)}"
     words = {
         "row_exclusion": f"with the rows with {rule['column']} {values}"
         if stated
@@ -127,9 +129,13 @@ def label_of(rule: Rule, stated: bool) -> str:
         "sentinel": f"with {rule['column']} {values} taken as a value"
         if stated
         else f"without {values}, which looks like a code for a missing value",
-        "keep": f"with negative {rule['column']}",
     }
     return words.get(rule["kind"], "with spellings kept apart" if stated else "with the spellings as one")
+
+
+def condition_words(rule: Rule) -> str:
+    """The condition of a rule that has one, as a person writes it."""
+    return str(rule.get("expression") or "").replace('"', "")
 
 
 def notes_of(world: World, r: Reading) -> list[str]:
@@ -144,7 +150,7 @@ def notes_of(world: World, r: Reading) -> list[str]:
         what = (
             describe(Filter(x["column"], x.get("op", "in"), tuple(x.get("values", ()))))
             if x.get("values")
-            else x["column"]
+            else condition_words(x) or x["column"]
         )
         notes.append(f"Rule as you stated it: {x.get('term', x['kind'].replace('_', ' '))}, {what}.")
         if x["kind"] == "meaning" and (

@@ -94,3 +94,26 @@ def test_a_derived_column_needs_the_reading_of_its_dates() -> None:
     year = made("derived", new_column="y", expression="year(opened)", id="def-9")
     assert needed_by(DAYS, [DAYS, year, FOLD], COLUMNS) == (year,)
     assert needed_by(FOLD, [DAYS, year, FOLD], COLUMNS) == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ({"expression": "nps"}, "'nps' says of no row whether it counts"),
+        ({"expression": "1 = 1"}, "'1 = 1' reads no column"),
+        ({"expression": "nps < (SELECT 1)"}, "a subquery is not allowed in an expression"),
+        ({"expression": "price < 0"}, "no column 'price'"),
+        ({"column": "gone", "expression": "nps < 0"}, "no column 'gone' in t"),
+        ({}, "no column None in t"),
+    ],
+)
+def test_rows_can_be_left_out_by_a_condition_and_by_nothing_else(data: dict[str, Any], why: str) -> None:
+    assert from_data({"kind": "row_exclusion", **BASE, **data}, {"t": COLUMNS}) == why
+
+
+def test_a_condition_is_its_own_rule_and_names_the_column_that_samples_show() -> None:
+    found = from_data({"kind": "row_exclusion", "table": "t", "expression": "nps < 0 OR nps > 10"}, {"t": COLUMNS})
+    assert isinstance(found, Definition)
+    assert (found.column, found.rule) == ("nps", "rows where nps < 0 OR nps > 10 don't count")
+    assert found.as_data()["expression"] == "nps < 0 OR nps > 10"
+    assert not fits(found, {"id": "BIGINT"})

@@ -11,6 +11,7 @@ import pytest
 from peek_core.context_map.definitions import Definition, block, effect_sql, measure, samples_sql, touched_sql, view_sql
 from peek_core.engines.duckdb_engine import DuckDBEngine
 from peek_core.engines.views import write_view_file
+from tests.context_map.definitions.world import COLUMNS as RAW_COLUMNS
 from tests.context_map.definitions.world import Raw
 
 COLUMNS = {
@@ -207,3 +208,15 @@ def test_every_word_can_be_a_column() -> None:
             others = [o for o in (fold,) if d is label]
             assert query(samples_sql(d, columns, others)).rows, word
             assert query(touched_sql(d, columns, others)).rows, word
+
+
+def test_rows_are_left_out_by_a_condition_on_raw_values_and_missing_ones_stay() -> None:
+    raw = Raw([(n, "open", "", "", amount, 0.0, "") for n, amount in enumerate([10, -20, None, 99])])
+    refund = Definition("def-1", "row_exclusion", "t", "amount", "refunds", expression="amount < 0 OR amount = 99")
+    cents = Definition("def-2", "unit", "t", "amount", "cents", factor=0.01, unit="EUR")
+    rows = raw(view_sql("t", RAW_COLUMNS, [refund, cents])).rows
+    assert [row[4] and float(row[4]) for row in rows] == [0.1, None]
+    effect = measure(refund, [cents], RAW_COLUMNS, raw, 1)
+    assert isinstance(effect, dict) and (effect["rows_before"], effect["rows_after"]) == (4, 2)
+    assert [row[0] for row in raw(touched_sql(refund, RAW_COLUMNS)).rows] == [1, 3]
+    assert sorted(row[0] for row in raw(samples_sql(refund, RAW_COLUMNS, [])).rows) == [-20, 99]
