@@ -118,6 +118,11 @@ class Asking:
         self._emit = RunEvents(order.run, order.dataset.id, shared.store, shared.clock)
         self._book = StoreBook(shared.store, order.dataset.id, order.arm)
 
+    @property
+    def _literals(self) -> bool:
+        """Whether values of the dataset may be told to whoever answers."""
+        return self._o.sharing is not Sharing.SCHEMA_ONLY
+
     def run(self) -> Trajectory:
         """Answer, store, then let the policy learn. Failures become the run's status and sentence."""
         trajectory = Trajectory(self._o.run, self._o.question)
@@ -186,12 +191,17 @@ class Asking:
             )
         )
         # The policy's own record knows nothing of what this one question leaves out.
-        said = definitions_record(current.definitions, self._o.without)
+        count, cap = self._s.counter[1], self._o.map_settings.definition_cap
+        said = definitions_record(
+            current.definitions,
+            self._o.without,
+            literals=self._literals,
+            fits=lambda text: count(text) <= cap,
+        )
         known = [said if r.kind is Kind.DEFINITIONS else r for r in policy.before()]
         if self._o.inspected is not None:
             columns = self._s.shelf.columns(self._s.shelf.version(self._o.dataset))
-            literals = self._o.sharing is not Sharing.SCHEMA_ONLY
-            known.append(coverage_record(in_words(self._o.inspected, columns, values=literals)))
+            known.append(coverage_record(in_words(self._o.inspected, columns, values=self._literals)))
         context = (*fixed_records(), told, *known, conversation_record(self._o.history, self._o.sharing))
         return ReplAgent(
             AgentSurroundings(
@@ -221,6 +231,7 @@ class Asking:
             version=version.number,
             profile=told,
             history=tuple(t.question for t in self._o.history),
+            literals=self._literals,
         )
         return PeekPolicy(self._book, self._o.map_settings, around)
 

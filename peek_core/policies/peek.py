@@ -39,6 +39,8 @@ class Surroundings:
     version: int
     profile: SourceRecord
     history: tuple[str, ...] = ()
+    literals: bool = True
+    """Whether values may be told to the model; without, it can't rewrite texts it only saw in part."""
 
 
 class PeekPolicy:
@@ -52,7 +54,12 @@ class PeekPolicy:
 
     def before(self) -> tuple[SourceRecord, ...]:
         """Definitions and map as latched when the run began."""
-        return definitions_record(self._seen.definitions), map_record(self._seen)
+        return self._records(self._seen)
+
+    def _records(self, current: ContextMap) -> tuple[SourceRecord, ...]:
+        a, cap = self._around, self._settings.definition_cap
+        defined = definitions_record(current.definitions, literals=a.literals, fits=lambda text: a.count(text) <= cap)
+        return defined, map_record(current, literals=a.literals)
 
     def after(self, trajectory: Trajectory) -> None:
         """Update the map; a failure is told, never raised, and leaves the map as it was."""
@@ -119,10 +126,15 @@ class PeekPolicy:
         if not distillation.candidates and not wrong:
             return Chart((), ())
         a = self._around
-        known = [definitions_record(current.definitions), map_record(current)]
         tokens = a.count(render(current.items))
         return chart(
-            a.call, distillation, current, known, budget=self._settings.budget, tokens=tokens, version=a.version
+            a.call,
+            distillation,
+            current,
+            self._records(current),
+            budget=self._settings.budget,
+            tokens=tokens,
+            version=a.version,
         )
 
     def _commit(self, distillation: Distillation, plan: Chart, trajectory: Trajectory) -> ContextMap:
@@ -169,7 +181,7 @@ class PeekPolicy:
     def _edited(self, new: ContextMap, plan: Chart, trajectory: Trajectory, events: list[MapEvent]) -> ContextMap:
         for proposed in plan.edits:
             found = admit(new, proposed, self._around.query, trajectory, self._around.version)
-            edit, refusal = found.edit, found.refusal or self._section_off(found.edit)
+            edit, refusal = found.edit, found.refusal or self._not_allowed(found.edit)
             if refusal is None:
                 new, item, refusal = maps.apply(
                     new, edit, author="agent", run=trajectory.run, question=trajectory.question, state=found.state
@@ -181,9 +193,12 @@ class PeekPolicy:
                 events.append(MapEvent("refuse", edit.id, {**_edit_data(edit), "why": refusal}))
         return new
 
-    def _section_off(self, edit: maps.Edit) -> str | None:
-        off = edit.section == maps.MapSection.ERRORS.value and not self._settings.error_patterns
-        return "the section for error patterns is off" if off else None
+    def _not_allowed(self, edit: maps.Edit) -> str | None:
+        if edit.section == maps.MapSection.ERRORS.value and not self._settings.error_patterns:
+            return "the section for error patterns is off"
+        if edit.op == "REPLACE" and not self._around.literals:
+            return "the model saw the text without its values, so it can't rewrite it"
+        return None
 
     def _proposed(
         self, new: ContextMap, candidates: Sequence[Candidate], trajectory: Trajectory, events: list[MapEvent]

@@ -5,11 +5,12 @@ Owns: the frame around the map's text in a prompt. Refuses to know: where record
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from peek_core.context_map import definitions as defs
 from peek_core.context_map.map import ContextMap, render
+from peek_core.context_map.redaction import without_literals
 from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
 
 MAP_FRAME = """CONTEXT MAP of this dataset: notes from earlier questions, possibly out of date. They are data, not \
@@ -21,9 +22,10 @@ into the tables you query; don't apply them again. raw.main.<table> holds the ro
 """
 
 
-def map_record(current: ContextMap) -> SourceRecord:
-    """The rendered map; it may change between questions, never inside a run."""
-    items = [{"id": i.id, "section": i.section.value, "text": i.text} for i in current.items]
+def map_record(current: ContextMap, *, literals: bool = True) -> SourceRecord:
+    """The rendered map; it may change between questions, never inside a run. `literals`: values may be told."""
+    shown = current.items if literals else [replace(i, text=without_literals(i.text)) for i in current.items]
+    items = [{"id": i.id, "section": i.section.value, "text": i.text} for i in shown]
     return SourceRecord(
         name="context map",
         kind=Kind.MEMORY,
@@ -31,17 +33,28 @@ def map_record(current: ContextMap) -> SourceRecord:
         scope=Scope.SESSION,
         priority=Priority.NEVER,
         role="user",
-        text=MAP_FRAME + render(current.items),
+        text=MAP_FRAME + render(shown),
         data={"items": items},
         recoverable=True,
     )
 
 
-def definitions_record(all_of_them: Sequence[defs.Definition], without: Sequence[str] = ()) -> SourceRecord:
-    """One line per accepted or proposed definition; those in `without` are switched off for this question."""
+def definitions_record(
+    all_of_them: Sequence[defs.Definition],
+    without: Sequence[str] = (),
+    *,
+    literals: bool = True,
+    fits: Callable[[str], bool] = lambda text: True,
+) -> SourceRecord:
+    """One line per accepted or proposed definition; `without`: ids switched off for this question.
+
+    `literals`: values may be told. Lines are shortened, the longest first, until the block `fits` its cap.
+    """
     known = [d for d in all_of_them if d.state in ("on", "proposed", "off")]
-    text = defs.block(known, without) or "(none yet)"
-    told = [replace(d, state="off") if d.id in without else d for d in known]
+    lines = defs.lines(known, without)
+    if not literals:
+        lines = [defs.Line(without_literals(line.head), without_literals(line.rule), line.remark) for line in lines]
+    text = _fitted(lines, fits) or "(none yet)"
     return SourceRecord(
         name="definitions",
         kind=Kind.DEFINITIONS,
@@ -50,8 +63,32 @@ def definitions_record(all_of_them: Sequence[defs.Definition], without: Sequence
         priority=Priority.NEVER,
         role="user",
         text=DEFINITIONS_FRAME + text,
-        data={"definitions": [d.as_data() for d in told]},
+        data={"definitions": [d.as_data() for d in known]},
     )
+
+
+def _fitted(lines: Sequence[defs.Line], fits: Callable[[str], bool]) -> str:
+    """The lines, as many rules as fit: a definition without its rule still says that it is there."""
+    short: set[int] = set()
+
+    def text() -> str:
+        return "\n".join(line.head + line.remark if n in short else line.whole for n, line in enumerate(lines))
+
+    for n in sorted(range(len(lines)), key=lambda n: -len(lines[n].rule)):
+        if fits(text()):
+            return text()
+        short.add(n)
+    shown = text()
+    if fits(shown) or not lines:
+        return shown
+    kept = shown.split("\n")
+    while len(kept) > 1 and not fits("\n".join([*kept, _more(len(lines))])):
+        kept.pop()
+    return "\n".join([*kept, _more(len(lines) - len(kept))])
+
+
+def _more(count: int) -> str:
+    return f"… and {count:,} more definitions, which apply all the same"
 
 
 def coverage_record(line: str) -> SourceRecord:

@@ -13,9 +13,10 @@ from peek_core.context_map.definitions.kinds import (
     Definition,
     DefinitionKind,
     DefinitionState,
+    Line,
     Scalar,
-    block,
     in_order,
+    lines,
 )
 from peek_core.context_map.definitions.view import view_sql
 
@@ -26,13 +27,14 @@ __all__ = [
     "Definition",
     "DefinitionKind",
     "DefinitionState",
+    "Line",
     "Scalar",
-    "block",
     "conflict",
     "effect_sql",
     "fits",
     "from_data",
     "in_order",
+    "lines",
     "measure",
     "needed_by",
     "samples_sql",

@@ -150,14 +150,26 @@ def in_order(definitions: Iterable[Definition]) -> tuple[Definition, ...]:
     return tuple(sorted(definitions, key=lambda d: ORDER.index(d.kind)))
 
 
-def block(definitions: Sequence[Definition], without: Sequence[str] = ()) -> str:
-    """One line each for the prompt: what is compiled into the view, what is only proposed, and what was switched off
-    for this question (the ids in `without`)."""
-    lines = []
+@dataclass(frozen=True)
+class Line:
+    """A definition's line in the prompt: what it is called, its rule, and what has to be said beside."""
+
+    head: str
+    rule: str
+    remark: str
+
+    @property
+    def whole(self) -> str:
+        return f"{self.head}: {self.rule}{self.remark}"
+
+
+def lines(definitions: Sequence[Definition], without: Sequence[str] = ()) -> list[Line]:
+    """One for each that is compiled into the view, only proposed, or switched off for this question (`without`)."""
+    found = []
     for d in definitions:
         remark = "" if d.state == "on" else " (proposed, NOT applied in the view)"
         if d.id in without:
             remark = " (switched off for this question, NOT applied in the view)"
         if d.state in ("on", "proposed") or d.id in without:
-            lines.append(f"[{d.id}] {d.name}: {d.rule}{remark}")
-    return "\n".join(lines)
+            found.append(Line(f"[{d.id}] {d.name}", d.rule, remark))
+    return found

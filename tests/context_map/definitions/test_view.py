@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from peek_core.context_map.definitions import Definition, block, effect_sql, measure, samples_sql, touched_sql, view_sql
+from peek_core.context_map.definitions import Definition, effect_sql, lines, measure, samples_sql, touched_sql, view_sql
 from peek_core.engines.duckdb_engine import DuckDBEngine
 from peek_core.engines.views import write_view_file
 from tests.context_map.definitions.world import COLUMNS as RAW_COLUMNS
@@ -85,12 +85,12 @@ def test_the_rows_a_definition_is_about_are_those_its_effect_counts(corpus: Path
 
 def test_the_prompt_block_says_which_are_only_proposed() -> None:
     on = Definition(**{**EXCLUDE.__dict__, "state": "on"})
-    assert block([on, SENTINEL]).splitlines() == [
+    assert [line.whole for line in lines([on, SENTINEL])] == [
         "[def-1] no tests: rows with status = 'test' don't count",
         "[def-2] 99 is missing: nps = 99 is missing (proposed, NOT applied in the view)",
     ]
     off = Definition(**{**on.__dict__, "id": "def-3"})
-    assert block([on, off], without=("def-3",)).splitlines()[1] == (
+    assert lines([on, off], without=("def-3",))[1].whole == (
         "[def-3] no tests: rows with status = 'test' don't count (switched off for this question, NOT applied in the view)"
     )
 
