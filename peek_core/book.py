@@ -51,3 +51,8 @@ class StoreBook:
         return tuple(
             (r.id, r.number, MapEvent(r.name, r.item, json.loads(r.body), r.author)) for r in rows if r.name == name
         )
+
+    def version_of(self, run: str) -> int | None:
+        """The version a run's learning made, None where it made none."""
+        made = [r.number for r in self._store.map_versions(self._dataset, self._arm) if r.run == run]
+        return int(made[-1]) if made else None

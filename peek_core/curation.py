@@ -17,7 +17,7 @@ from peek_core.context_map.definitions import Definition, DefinitionState, from_
 from peek_core.context_map.definitions.export import dbt_files, plain_sql
 from peek_core.context_map.evictor import Eviction, evict, pin_refusal
 from peek_core.context_map.evidence import gather, verified
-from peek_core.context_map.history import MapEvent
+from peek_core.context_map.history import MapEvent, unlearned
 from peek_core.context_map.map import ContextMap, Edit, Evidence, MapItem, MapSection, render
 from peek_core.context_map.proposals import propose
 from peek_core.context_map.slots import slotted
@@ -269,6 +269,26 @@ class Curator:
     def preview(self, budget: int, order: str) -> tuple[ContextMap, tuple[Eviction, ...]]:
         """Who would leave under a budget and order; changes nothing."""
         return evict(self._book.current(), budget, self._count, order=order, grace=self._settings.grace)
+
+    def unlearn(self, run: str) -> ContextMap:
+        """Undo what one question taught; what a person or a later question changed since stays."""
+        number = self._book.version_of(run)
+        if number is None:
+            raise Refused("This question taught the map nothing", next="There is nothing to undo.")
+        current = self._book.current()
+        new = unlearned(current, self._book.at(number - 1), self._book.at(number))
+        return self._save(current, new, MapEvent("unlearn", "", {"run": run, "version": number}, "person"))
+
+    def renew(self) -> ContextMap:
+        """Hold the map against a new dataset version: a map that froze itself learns again, and all is verified."""
+        current = self._book.current()
+        if current.frozen and current.frozen_by == "itself":
+            self._save(
+                current,
+                replace(current, frozen=False, frozen_why="", frozen_by="", quiet=0),
+                MapEvent("thaw_map", "", {"why": "the dataset has a new version"}),
+            )
+        return self.verify()
 
     def verify(self) -> ContextMap:
         """Measure every definition and run every item's evidence on the present version; what no longer fits is held

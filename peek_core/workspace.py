@@ -116,7 +116,7 @@ class Workspace:
         held = self.store.dataset(into) if into else None
         made = self.shelf.load(sources, title=title, into=held, keep=keep, progress=progress, cancelled=cancelled)
         if held:
-            self.curator(made.id).verify()
+            self.curator(made.id).renew()
         self.curator(made.id).propose(spelling_folds(self.report(made.id)), author="reading")
         return made
 
@@ -134,7 +134,7 @@ class Workspace:
     def apply_reread(self, dataset: str, file: str, report: LoadReport) -> Dataset:
         """Make what was read again the dataset's newest version; its evidence is checked on it."""
         made = self.shelf.publish(self.store.dataset(dataset), file, report)
-        self.curator(dataset).verify()
+        self.curator(dataset).renew()
         self.curator(made.id).propose(spelling_folds(self.report(made.id)), author="reading")
         return made
 

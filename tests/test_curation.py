@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +104,31 @@ def test_two_sessions_at_once_lose_nothing(open_workspace: Callable[..., Workspa
     events = [MapEvent(r.name, r.item, json.loads(r.body), r.author) for r in rows]
     assert rebuilt(events, current.version) == current
     assert StoreBook(w.store, dataset, "peek").events("add")[0][1] == 1
+
+
+def test_what_a_question_taught_can_be_undone_and_a_hand_written_item_stays(
+    open_workspace: Callable[..., Workspace], tickets: Path
+) -> None:
+    told = json.dumps({"tags": [], "candidates": [{"kind": "item", "section": "cu", "text": "One row is one ticket."}]})
+    w = open_workspace(Scripted([LOOK, ANSWER, told, '{"edits": [{"op": "ADD", "candidate": 0}]}']))
+    dataset = w.load(tickets).id
+    run = w.ask(dataset, "How many?")
+    w.wait(run, 60)
+    w.curator(dataset).add("cu", "written by hand since")
+    assert [i.text for i in w.curator(dataset).unlearn(run).items] == ["written by hand since"]
+    with pytest.raises(Refused, match="taught the map nothing"):
+        w.curator(dataset).unlearn("another run")
+
+
+def test_a_map_that_froze_itself_learns_again_on_a_new_version(
+    open_workspace: Callable[..., Workspace], tickets: Path
+) -> None:
+    w = open_workspace()
+    dataset = w.load(tickets).id
+    book = StoreBook(w.store, dataset, "peek")
+    for by in ("itself", "person"):
+        current = book.current()
+        book.commit(current, replace(current, frozen=True, frozen_by=by, frozen_why="quiet"), [])  # type: ignore[arg-type]
+        file, report = w.reread(dataset, {})
+        w.apply_reread(dataset, file, report)
+        assert w.map(dataset).frozen == (by == "person")

@@ -103,6 +103,39 @@ class MapBook(Protocol):
         """Save `new` as the version after `based_on`; raises Conflict when another came first."""
 
 
+def unlearned(now: ContextMap, before: ContextMap, after: ContextMap) -> ContextMap:
+    """`now` without what led from `before` to `after`; what others changed since stays as they left it.
+
+    An item added then goes, a text changed then gets its old one back, unless it was changed again since; what left
+    then comes back; scores lose what was added then. Definitions proposed then go while nobody has decided on them.
+    """
+    items = {i.id: i for i in now.items}
+    for id in {i.id for i in (*before.items, *after.items)}:
+        was, then, held = before.item(id), after.item(id), items.get(id)
+        if was is not None and then is None and held is None:
+            items[id] = was
+        elif was is None and then is not None and held is not None and held.text == then.text:
+            del items[id]
+        elif was is not None and then is not None and held is not None:
+            back = replace(held, score=held.score - (then.score - was.score))
+            if then.text != was.text and held.text == then.text:
+                back = replace(
+                    back,
+                    text=was.text,
+                    evidence=was.evidence,
+                    template=was.template,
+                    state=was.state,
+                    detail=was.detail,
+                )
+            items[id] = back
+    new = {d.id for d in after.definitions} - {d.id for d in before.definitions}
+    return replace(
+        now,
+        items=tuple(sorted(items.values(), key=lambda i: int(i.id[3:]))),
+        definitions=tuple(d for d in now.definitions if not (d.id in new and d.state == "proposed")),
+    )
+
+
 @dataclass(frozen=True)
 class Change:
     """One line of a diff. kind: added, changed, removed, re-scored, marked (pin, lock, freeze), definition."""

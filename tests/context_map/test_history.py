@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from peek_core.context_map.definitions import Definition
 from peek_core.context_map.evictor import evict
-from peek_core.context_map.history import MapEvent, completed, rebuilt
+from peek_core.context_map.history import MapEvent, completed, rebuilt, unlearned
 from peek_core.context_map.map import ContextMap, Edit, Evidence, MapSection, apply, tag, update_item
 
 SECTIONS = st.sampled_from([s.value for s in MapSection])
@@ -97,3 +97,43 @@ def test_what_was_told_stays_told() -> None:
     (event,) = completed(before, after, [MapEvent("tag", item.id, {"tag": "helpful", "why": "used"})])
     assert (event.name, event.body["tag"], event.body["whole"]["score"]) == ("tag", "helpful", 1)
     assert completed(before, before, []) == ()
+
+
+def added(current: ContextMap, text: str) -> ContextMap:
+    return apply(current, Edit("ADD", section="cu", text=text), author="agent")[0]
+
+
+def test_unlearning_takes_back_one_update_and_nothing_else() -> None:
+    before = added(added(ContextMap(), "first"), "second")
+    proposed = Definition("def-1", "sentinel", "t", "c", "n", values=(9,))
+    after = tag(added(before, "third"), "cu-00001", "helpful")[0]
+    after = apply(after, Edit("REPLACE", id="cu-00001", text="first, better"), author="agent")[0]
+    after = apply(after, Edit("DELETE", id="cu-00002"), author="agent")[0]
+    after = replace(after, definitions=(proposed,), next_definition=2)
+    now = tag(added(after, "by somebody since"), "cu-00001", "helpful")[0]
+    back = unlearned(now, before, after)
+    assert [(i.text, i.score) for i in back.items] == [("first", 1), ("second", 0), ("by somebody since", 0)]
+    assert back.definitions == () and back.next_number == now.next_number
+
+
+def test_what_was_changed_or_decided_since_stays() -> None:
+    before = added(ContextMap(), "first")
+    after = apply(added(before, "third"), Edit("REPLACE", id="cu-00001", text="first, better"), author="agent")[0]
+    after = replace(after, definitions=(Definition("def-1", "sentinel", "t", "c", "n", values=(9,)),))
+    now = apply(after, Edit("REPLACE", id="cu-00001", text="by hand"), author="person")[0]
+    now = apply(now, Edit("REPLACE", id="cu-00002", text="by hand too"), author="person")[0]
+    now = replace(now, definitions=(replace(now.definitions[0], state="on"),))
+    back = unlearned(now, before, after)
+    assert [i.text for i in back.items] == ["by hand", "by hand too"]
+    assert [d.state for d in back.definitions] == ["on"]
+
+
+@given(ACTS)
+def test_unlearning_the_last_update_is_as_if_it_had_not_been(acts: list[tuple[str, Any, Any]]) -> None:
+    current, before = ContextMap(), ContextMap()
+    for act in acts:
+        if act[0] in ("decide", "silent", "pin", "restore"):
+            continue  # acts of people, which stay
+        before, current = current, done(current, act, [])[0]
+    back = unlearned(current, before, current)
+    assert (back.items, back.definitions) == (before.items, before.definitions)
