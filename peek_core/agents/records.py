@@ -105,7 +105,9 @@ def _column_line(c: ColumnProfile, open_values: bool) -> str:
 def conversation_record(turns: Sequence[Turn], sharing: Sharing) -> SourceRecord:
     """The last three turns: question, answer, final SQL, result shape."""
     kept = turns[-CONVERSATION_TURNS:]
-    lines = ["EARLIER QUESTIONS of this conversation (a follow-up builds on the last one; re-run its SQL as a CTE):"]
+    lines = [
+        "EARLIER QUESTIONS of this conversation (a follow-up, if it is one, builds on the last: re-run its SQL as a CTE):"
+    ]
     for t in kept:
         answer = (
             "" if sharing is Sharing.SCHEMA_ONLY else f"\n  answer: {textwrap.shorten(t.answer, 300, placeholder=' …')}"

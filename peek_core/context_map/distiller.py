@@ -49,6 +49,8 @@ class Candidate:
     definition: Mapping[str, Any] | None = None
     transferability: str = ""
     rationale: str = ""
+    found: str = ""
+    """What its evidence gave when it was run after the reply came; empty where it was not."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,9 @@ class Distillation:
 def _candidate_data(c: Candidate) -> dict[str, Any]:
     if c.kind == "definition":
         return {"kind": "definition", "definition": plain(c.definition), "rationale": c.rationale}
-    evidence = {"sql": c.evidence.sql, "expect": plain(c.evidence.expect)} if c.evidence else None
+    evidence = (
+        {"sql": c.evidence.sql, "expect": plain(c.evidence.expect), "found": c.found or None} if c.evidence else None
+    )
     return {
         "kind": "item",
         "section": c.section,

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from peek_core.context_map import map as maps
-from peek_core.context_map.admission import admit
+from peek_core.context_map.admission import admit, reads_a_table
 from peek_core.context_map.cartographer import Chart, chart
 from peek_core.context_map.distiller import Candidate, Distillation, distill
 from peek_core.context_map.evictor import evict
+from peek_core.context_map.evidence import check
 from peek_core.context_map.history import MapBook, MapEvent
 from peek_core.context_map.map import ContextMap, render
 from peek_core.context_map.proposals import propose
@@ -24,7 +25,7 @@ from peek_core.ports import Caller, Emit, RunQuery, TokenCounter
 from peek_core.settings import MapSettings
 from peek_core.values.canon import plain
 from peek_core.values.sources import SourceRecord
-from peek_core.values.trajectory import TEACHES, Trajectory
+from peek_core.values.trajectory import TEACHES, Table, Trajectory
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,8 @@ class PeekPolicy:
             budget=self._settings.trajectory_tokens,
             sections=(maps.MapSection.ERRORS,) if self._settings.error_patterns else (),
         )
+        query = _once_each(a.query)
+        distillation = _checked(distillation, query)
         a.emit("distilled", {**distillation.as_data(), "problem": distillation.problem})
         plan = self._chart(current, distillation)
         a.emit(
@@ -110,7 +113,7 @@ class PeekPolicy:
                 "definitions": [c.definition for c in plan.definitions],
             },
         )
-        saved = self._commit(distillation, plan, trajectory)
+        saved = self._commit(distillation, plan, trajectory, query)
         a.emit(
             "learned",
             {
@@ -137,11 +140,11 @@ class PeekPolicy:
             version=a.version,
         )
 
-    def _commit(self, distillation: Distillation, plan: Chart, trajectory: Trajectory) -> ContextMap:
+    def _commit(self, distillation: Distillation, plan: Chart, trajectory: Trajectory, query: RunQuery) -> ContextMap:
         """Apply on the map as it stands now; when a person was quicker, apply again on theirs."""
         for _ in range(5):
             base = self._book.current()
-            new, events = self._apply(base, distillation, plan, trajectory)
+            new, events = self._apply(base, distillation, plan, trajectory, query)
             try:
                 saved = self._book.commit(base, new, events, run=trajectory.run)
             except Conflict:
@@ -151,11 +154,11 @@ class PeekPolicy:
         raise Conflict("The map kept changing while it learned", next="Nothing of this run was learned.")
 
     def _apply(
-        self, base: ContextMap, distillation: Distillation, plan: Chart, trajectory: Trajectory
+        self, base: ContextMap, distillation: Distillation, plan: Chart, trajectory: Trajectory, query: RunQuery
     ) -> tuple[ContextMap, list[MapEvent]]:
         events: list[MapEvent] = []
         new = _tagged(base, distillation, events)
-        new = self._edited(new, plan, trajectory, events)
+        new = self._edited(new, plan, trajectory, query, events)
         new = self._proposed(new, plan.definitions, trajectory, events)
         new = replace(new, questions=base.questions + 1, quiet=0 if _changed(base, new) else base.quiet + 1)
         new, gone = evict(
@@ -178,9 +181,11 @@ class PeekPolicy:
             events.append(MapEvent("freeze_map", body={"why": why}))
         return new, events
 
-    def _edited(self, new: ContextMap, plan: Chart, trajectory: Trajectory, events: list[MapEvent]) -> ContextMap:
+    def _edited(
+        self, new: ContextMap, plan: Chart, trajectory: Trajectory, query: RunQuery, events: list[MapEvent]
+    ) -> ContextMap:
         for proposed in plan.edits:
-            found = admit(new, proposed, self._around.query, trajectory, self._around.version)
+            found = admit(new, proposed, query, trajectory, self._around.version)
             edit, refusal = found.edit, found.refusal or self._not_allowed(found.edit)
             if refusal is None:
                 new, item, refusal = maps.apply(
@@ -240,6 +245,30 @@ def brings_news(trajectory: Trajectory) -> bool:
     of the dataset nobody asked about before.
     """
     return trajectory.look_ups > 0 or bool(_STATEMENT.search(trajectory.question))
+
+
+def _once_each(query: RunQuery) -> RunQuery:
+    """The same query function, which asks the engine once for each text: the data does not change within an update."""
+    held: dict[str, Table] = {}
+
+    def ask(sql: str) -> Table:
+        if sql not in held:
+            held[sql] = query(sql)
+        return held[sql]
+
+    return ask
+
+
+def _checked(distillation: Distillation, query: RunQuery) -> Distillation:
+    """The candidates with what their evidence gives, so that the Cartographer needs not guess."""
+
+    def looked_at(c: Candidate) -> Candidate:
+        if c.evidence is None or not reads_a_table(c.evidence.sql):
+            return c
+        done = check(c.evidence, query)
+        return replace(c, found="holds" if not done.detail else done.detail)
+
+    return replace(distillation, candidates=tuple(looked_at(c) for c in distillation.candidates))
 
 
 def _tagged(base: ContextMap, distillation: Distillation, events: list[MapEvent]) -> ContextMap:

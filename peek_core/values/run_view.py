@@ -37,12 +37,16 @@ class RunView:
 
 
 def turns(runs: Sequence[RunView]) -> tuple[Turn, ...]:
-    """The last three answered of `runs`, oldest first, as the next question's conversation."""
-    answered = [r for r in runs if r.status in ("answered", "partly") and r.trajectory]
+    """The last three of `runs` that came to an end, oldest first, as the next question's conversation.
+
+    One that found no answer is told too: a follow-up may mean it.
+    """
     found = []
-    for r in answered[-3:]:
+    for r in [r for r in runs if r.status in ("answered", "partly", "no_answer") and r.trajectory][-3:]:
         answer = r.trajectory.answer if r.trajectory else None
-        if answer is not None:
+        if r.status == "no_answer" or answer is None:
+            found.append(Turn(r.question, f"(no answer: {answer.text if answer else r.reason})", None, (), None))
+        else:
             columns, count = (answer.table.columns, answer.table.row_count) if answer.table else ((), None)
             found.append(Turn(r.question, answer.text, answer.sql, columns, count, answer.reading))
     return tuple(found)

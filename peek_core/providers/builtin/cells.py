@@ -32,7 +32,8 @@ def _py(value: Any) -> str:
 
 def step(data: Mapping[str, list[Mapping[str, Any]]], question: Mapping[str, Any]) -> str:
     """The reply to one step request."""
-    history = [t for h in data.get("history", ()) for t in h["turns"]]
+    # A question it could not read leaves nothing a follow-up could change.
+    history = [t for h in data.get("history", ()) for t in h["turns"] if t["reading"] is not None]
     world, u = understand.understand(understand.worlds(data, str(question["today"])), question, history)
     free = understand.free_items(data)
     notes = (
