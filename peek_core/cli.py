@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -21,7 +22,9 @@ from peek_core.comparison import Arms, Comparisons, played
 from peek_core.corpus.load import Source
 from peek_core.curation import FORMS
 from peek_core.errors import NotFound, PeekError, Refused
+from peek_core.providers.simulator import PROFILES, Simulator
 from peek_core.samples import NAMES, sample
+from peek_core.settings import EndpointSettings, Settings
 from peek_core.values.canon import plain
 from peek_core.values.dataset import Dataset, LoadReport, ReadChoices, TableReport
 from peek_core.values.run_view import RunView
@@ -84,6 +87,13 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument(
         "--without", action="append", default=[], metavar="ID", help="leave this definition out for this question"
     )
+    ask.add_argument(
+        "--endpoint",
+        type=_endpoint,
+        metavar="URL",
+        help="answer with this endpoint (PEEK_BASE_URL), or with `simulator[:PROFILE]`: an endpoint inside this command "
+        f"that caches and counts like a real one and never answers; {', '.join(PROFILES)}",
+    )
     mapped = command("map", _map, "Print the context map, or change it.")
     mapped.add_argument("dataset")
     mapped.add_argument("act", nargs="?", choices=cli_map.ACTS)
@@ -104,13 +114,36 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _endpoint(given: str) -> str:
+    kind, _, profile = given.partition(":")
+    if kind == "simulator" and profile and profile not in PROFILES:
+        raise argparse.ArgumentTypeError(f"the simulator has no profile {profile!r}; there are {', '.join(PROFILES)}")
+    return given
+
+
+@contextlib.contextmanager
+def _settings(args: argparse.Namespace) -> Iterator[Settings]:
+    """The settings of one command, with its --endpoint; a simulator runs as long as the command."""
+    kind, _, profile = (getattr(args, "endpoint", None) or "").partition(":")
+    env = os.environ | ({"PEEK_BASE_URL": args.endpoint} if kind else {})
+    made = settings.read(env, args.data_dir)
+    if kind == "simulator":
+        with Simulator(PROFILES[profile or "plain"]) as simulator:
+            yield replace(made, endpoint=EndpointSettings(simulator.base_url, "simulator"))
+        return
+    if kind and made.endpoint is None:
+        raise Refused("No model is named for this endpoint", next="Put its name into PEEK_MODEL.")
+    yield made
+
+
 @contextlib.contextmanager
 def _open(args: argparse.Namespace) -> Iterator[Workspace]:
-    workspace = Workspace(settings.read(data_dir=args.data_dir))
-    try:
-        yield workspace
-    finally:
-        workspace.close()
+    with _settings(args) as made:
+        workspace = Workspace(made)
+        try:
+            yield workspace
+        finally:
+            workspace.close()
 
 
 def _print(args: argparse.Namespace, data: Any, text: str) -> None:

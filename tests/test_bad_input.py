@@ -22,12 +22,12 @@ import pytest
 from peek_core import settings
 from peek_core.errors import EndpointFailed, PeekError, Refused
 from peek_core.providers.scripted import Scripted
+from peek_core.providers.simulator import Cut, Hang, Simulator
 from peek_core.settings import CellLimits, EndpointSettings, RunLimits
 from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import Step
 from peek_core.workspace import Workspace
 from tests.conftest import TICKETS
-from tests.kit.fault_server import Cut, FaultServer, Hang
 
 ROOT = Path(__file__).resolve().parents[1]
 Open = Callable[..., Workspace]
@@ -62,7 +62,7 @@ class Case:
         model = Scripted([*replies, *LEARNED])
         self.w._chosen_provider = lambda: model
 
-    def use_endpoint(self, server: FaultServer, **changes: Any) -> None:
+    def use_endpoint(self, server: Simulator, **changes: Any) -> None:
         """From now on this endpoint answers; everything may be shared with it."""
         self.w._chosen_provider = None
         self.w.use_endpoint(replace(EndpointSettings(server.base_url, "m", "right-key", retries=0), **changes))
@@ -269,7 +269,7 @@ def test_a_number_found_in_no_result_is_marked(case: Case) -> None:
 
 
 def test_a_hanging_endpoint_can_be_stopped(case: Case) -> None:
-    with FaultServer([Hang()]) as server:
+    with Simulator(faults=[Hang()]) as server:
         case.use_endpoint(server)
         run = case.w.ask(case.dataset, "What about it?")
         assert server.arrived.wait(10)
@@ -283,7 +283,7 @@ def test_a_hanging_endpoint_can_be_stopped(case: Case) -> None:
 
 
 def test_a_reply_cut_off_fails_the_run_and_keeps_the_steps_before_it(case: Case) -> None:
-    with FaultServer([LOOK, Cut(cell("FINAL('half an answer')"))]) as server:
+    with Simulator(script=[LOOK, cell("FINAL('half an answer')")], faults=[None, Cut()]) as server:
         case.use_endpoint(server)
         view = case.end(case.w.ask(case.dataset, "What about it?"))
     assert view.status == "failed"
@@ -301,7 +301,7 @@ def test_a_reply_cut_off_fails_the_run_and_keeps_the_steps_before_it(case: Case)
     ],
 )
 def test_wrong_key_and_wrong_model_name(case: Case, changes: dict[str, Any], told: str) -> None:
-    with FaultServer([LOOK], key="right-key", model="m") as server:
+    with Simulator(script=[LOOK], key="right-key", model="m") as server:
         case.use_endpoint(server, **changes)
         view = case.end(case.w.ask(case.dataset, "What about it?"))
     assert view.status == "failed"
@@ -311,7 +311,7 @@ def test_wrong_key_and_wrong_model_name(case: Case, changes: dict[str, Any], tol
 
 
 def test_an_endpoint_that_is_gone(case: Case) -> None:
-    with FaultServer() as server:
+    with Simulator() as server:
         case.use_endpoint(server)
     view = case.end(case.w.ask(case.dataset, "What about it?"))
     assert (view.status, "can't be reached" in view.reason) == ("failed", True)
@@ -319,7 +319,7 @@ def test_an_endpoint_that_is_gone(case: Case) -> None:
 
 
 def test_an_endpoint_that_fails_while_the_map_learns_leaves_the_answer(case: Case) -> None:
-    with FaultServer([LOOK, ANSWER, Cut()]) as server:
+    with Simulator(script=[LOOK, ANSWER], faults=[None, None, Cut()]) as server:
         case.use_endpoint(server)
         view = case.end(case.w.ask(case.dataset, "What about it?"))
     assert (view.status, view.phase) == ("answered", "done")
@@ -384,7 +384,7 @@ def test_a_second_workspace_on_the_same_data_directory_sees_the_same_runs(case: 
 
 
 def test_a_run_can_be_stopped_from_another_workspace(case: Case, open_workspace: Open) -> None:
-    with FaultServer([Hang()]) as server:
+    with Simulator(faults=[Hang()]) as server:
         case.use_endpoint(server)
         run = case.w.ask(case.dataset, "What about it?")
         assert server.arrived.wait(10)

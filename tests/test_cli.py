@@ -163,6 +163,32 @@ def test_sheets_are_picked_by_name(peek: Peek, tmp_path: Path) -> None:
     assert "no sheet “Three”" in peek("load", str(path), "--sheet", "Three", code=4)[0]["error"]
 
 
+def test_ask_with_a_simulated_endpoint(peek: Peek, tickets: Path) -> None:
+    """Requests are sent, counted and traced like any other; the simulator itself never answers."""
+    dataset = peek("load", str(tickets))[0]["dataset"]
+    peek("ask", dataset, "How many tickets?", "--endpoint", "simulator", code=4)
+    assert "Nothing of 'tickets' was sent" in peek.err
+    (asked,) = peek("ask", dataset, "How many?", "--endpoint", "simulator:deepseek", "--share", "aggregates", code=3)
+    assert (asked["analyst"], asked["status"]) == ("simulator", "no_answer")
+    assert asked["usage"]["cached"] > 0
+    (asked,) = peek("ask", dataset, "How many tickets are there?")
+    assert (asked["analyst"], asked["status"]) == ("built-in analyst, no language model", "answered")
+
+
+def test_an_endpoint_for_one_question_needs_a_model_and_a_profile_there_is(
+    peek: Peek, tickets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = peek("load", str(tickets))[0]["dataset"]
+    peek("ask", dataset, "How many?", "--endpoint", "http://127.0.0.1:9/v1", code=4)
+    assert "PEEK_MODEL" in peek.err
+    monkeypatch.setenv("PEEK_MODEL", "small")
+    peek("ask", dataset, "How many?", "--endpoint", "http://example.com/v1", code=4)
+    assert "must start with https://" in peek.err
+    with pytest.raises(SystemExit) as usage:
+        main(["ask", dataset, "How many?", "--endpoint", "simulator:nobody"])
+    assert usage.value.code == 2
+
+
 def test_exit_codes(peek: Peek, tickets: Path) -> None:
     dataset = peek("load", str(tickets))[0]["dataset"]
     assert peek("ask", dataset, "Wie ist das Wetter?", code=3)[0]["status"] == "no_answer"

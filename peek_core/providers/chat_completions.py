@@ -13,6 +13,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -186,14 +187,14 @@ class ChatCompletions:
                 f"The endpoint knows no model {self.model!r}, or no such path (404)",
                 next="Check model name and base URL on the Settings page.",
             )
-        if code == 400 and ("context" in said.lower() or "too long" in said.lower()):
+        if code in (400, 413) and _too_long(f"{getattr(failure, 'code', '')} {said}".lower()):
             return EndpointFailed(
-                "The request is longer than the model's window (400)",
+                f"The request is longer than the model's window ({code})",
                 next="Ask a narrower question, or lower the window on the Settings page.",
             )
         if code in RETRIED:
             what = "The endpoint is busy (429)" if code == 429 else f"The endpoint failed ({code})"
-            return _Transient(EndpointFailed(what, next="Wait a little and ask again."), _retry_after(failure))
+            return _Transient(EndpointFailed(what, next="Wait a little and ask again."), _hint(failure))
         return EndpointFailed(
             f"The endpoint refused the request ({code}): {said}", next="Check model name and settings."
         )
@@ -252,25 +253,64 @@ def _whole_characters(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _retry_after(failure: Any) -> float | None:
+def _too_long(said: str) -> bool:
+    """Whether an error, in small letters, speaks of the window: OpenAI, Anthropic, Gemini and local servers word it so."""
+    return any(word in said for word in ("context", "too long", "maximum number of tokens"))
+
+
+def _hint(failure: Any) -> float | None:
+    return retry_after_s(failure.response.headers.get("retry-after", ""), time.time())
+
+
+def retry_after_s(said: str, now: float) -> float | None:
+    """Seconds to wait by a Retry-After header, which holds seconds or an HTTP date (RFC 9110); None if it says neither.
+
+    >>> retry_after_s("1.5", 0), retry_after_s("Thu, 01 Jan 1970 00:01:00 GMT", 50), retry_after_s("soon", 0)
+    (1.5, 10.0, None)
+    """
     try:
-        said = float(failure.response.headers.get("retry-after", ""))
+        seconds = float(said)
     except ValueError:
-        return None
-    return said if math.isfinite(said) and said >= 0 else None
+        try:
+            seconds = max(0.0, parsedate_to_datetime(said).timestamp() - now)
+        except (ValueError, OverflowError):
+            return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def normalised(raw: Mapping[str, Any] | None) -> Usage:
-    """Usage under one set of names; `input` includes cached tokens. What was not said stays None."""
+    """Usage under one set of names; `input` includes cached tokens. What was not said, or is no count, stays None."""
     if not raw:
         return Usage()
-    details = raw.get("prompt_tokens_details") or {}
-    cached = details.get("cached_tokens", raw.get("prompt_cache_hit_tokens"))
-    reasoning = (raw.get("completion_tokens_details") or {}).get("reasoning_tokens")
+    if "input_tokens" in raw:
+        return _of_anthropic(raw)
+    details = _part(raw, "prompt_tokens_details")
     return Usage(
-        input=raw.get("prompt_tokens"),
-        cached=cached,
-        cache_write=details.get("cache_write_tokens"),
-        output=raw.get("completion_tokens"),
-        reasoning=reasoning,
+        input=_tokens(raw.get("prompt_tokens")),
+        cached=_tokens(details.get("cached_tokens", raw.get("prompt_cache_hit_tokens"))),
+        cache_write=_tokens(details.get("cache_write_tokens")),
+        output=_tokens(raw.get("completion_tokens")),
+        reasoning=_tokens(_part(raw, "completion_tokens_details").get("reasoning_tokens")),
     )
+
+
+def _of_anthropic(raw: Mapping[str, Any]) -> Usage:
+    """Gateways pass Anthropic's names on, whose `input_tokens` is the uncached rest."""
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    rest, read, written = (_tokens(raw.get(name)) for name in names)
+    return Usage(
+        input=None if rest is None else rest + (read or 0) + (written or 0),
+        cached=read,
+        cache_write=written,
+        output=_tokens(raw.get("output_tokens")),
+    )
+
+
+def _part(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = raw.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _tokens(said: Any) -> int | None:
+    """A count, or None for whatever else an endpoint says."""
+    return said if isinstance(said, int) and not isinstance(said, bool) and said >= 0 else None

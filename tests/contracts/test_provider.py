@@ -21,10 +21,10 @@ from peek_core.providers.builtin.provider import BuiltinAnalyst
 from peek_core.providers.chat_completions import ChatCompletions
 from peek_core.providers.loop import LoopThread
 from peek_core.providers.scripted import Scripted
+from peek_core.providers.simulator import Simulator
 from peek_core.settings import EndpointSettings
 from peek_core.values.dataset import ColumnProfile, Profile, TableProfile, TopValue
 from peek_core.values.messages import Completion, PromptSection
-from tests.kit.fault_server import FaultServer
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL = "```python\nsql('SELECT 1')\n```"
@@ -59,7 +59,7 @@ def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
     if request.param != "chat":
         yield OFFLINE[request.param]()
         return
-    with FaultServer([CELL]) as server:
+    with Simulator(script=[CELL]) as server:
         yield ChatCompletions(EndpointSettings(server.base_url, "m"), LoopThread())
 
 
