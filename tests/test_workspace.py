@@ -368,7 +368,7 @@ def test_a_correction_says_which_earlier_answers_it_would_have_changed(
     (proposed,) = w.map(dataset).definitions
     assert (proposed.state, proposed.question) == ("proposed", "Test tickets don't count, leave them out. How many?")
     (changed, *_) = w.consequences(dataset, proposed.id)
-    assert (changed.before, changed.after) == ("2 rows, 2 of them otherwise", "2 rows, 2 of them otherwise")
+    assert (changed.before, changed.after) == ("email 67", "60 and 1 more row")
     w.curator(dataset).decide(proposed.id, "on")
     assert w.consequences(dataset, proposed.id)[0].question == changed.question
 
