@@ -8,6 +8,7 @@ from pages.parts import answers, definitions, map_panel, route, state
 from pages.parts.consent import consent
 from pages.parts.html import draw, words
 from pages.parts.series import series
+from peek_core.curation import kept_answers
 from peek_core.values.run_view import RunView
 from peek_core.workspace import NeedsConsent
 
@@ -49,9 +50,10 @@ def conversation(runs: tuple[RunView, ...]) -> None:
             '<div class="pk-note">No question yet. Ask about counts, shares, averages, trends; say how the data is meant '
             "(“rows with status test don’t count”) and it is kept.</div>"
         )
+    kept = kept_answers(w.map(dataset))
     for n, view in enumerate(shown):
         answers.question(view, first=n == 0)
-        answers.answered(view, last=view.id == runs[-1].id, ask=ask)
+        answers.answered(view, last=view.id == runs[-1].id, ask=ask, kept=kept.get(view.id))
 
 
 def at_work(known: tuple[tuple[str, str], ...]) -> None:

@@ -77,6 +77,7 @@ def rejected(t: TableReport) -> None:
 
 
 def notes(report: LoadReport) -> None:
+    assert dataset is not None
     said = [(tag("doubt", "warn"), _doubt(d)) for d in report.doubts]
     several = len(report.tables) > 1
     for t in report.tables:
@@ -91,6 +92,10 @@ def notes(report: LoadReport) -> None:
     )
     if said:
         draw(table(["", "What"], [[kind, esc(text)] for kind, text in said]))
+        if report.spellings and st.button(
+            "See the proposed definitions", key="see-proposed", type="tertiary", icon=":material/arrow_forward:"
+        ):
+            route.go("context_map", dataset=dataset, **{route.TAB: "Definitions"})
     else:
         draw('<div class="pk-note">Nothing had to be repaired or assumed.</div>')
 
@@ -106,6 +111,9 @@ else:
     left, right = st.columns([0.6, 0.4], gap="large")
     with left:
         accounts(report)
+        useless = w.cannot_pay(dataset)
+        if useless:
+            draw(f'<div class="pk-note">{esc(useless)}</div>')
     with right:
         what_was_read(report)
         if st.button("Ask about it", type="primary", key="ask-it"):

@@ -97,7 +97,12 @@ def _parser() -> argparse.ArgumentParser:
     mapped = command("map", _map, "Print the context map, or change it.")
     mapped.add_argument("dataset")
     mapped.add_argument("act", nargs="?", choices=cli_map.ACTS)
-    mapped.add_argument("id", nargs="?", help="item or definition; for `add` the section (cr, cu, dc, ps, rr)")
+    mapped.add_argument(
+        "id",
+        nargs="?",
+        help="item or definition; for `keep` a run, for `admit` a number of `refused`, for `add` the section "
+        "(cr, cu, dc, ps, rr, ep)",
+    )
     mapped.add_argument("text", nargs="?", help="new text for edit and add; the number for score")
     mapped.add_argument("--evidence", metavar="SQL", help="query whose present result proves the text")
     mapped.add_argument("--as", dest="form", choices=FORMS, default="sql", help="what `export` writes")
@@ -177,9 +182,12 @@ def _load_together(args: argparse.Namespace, w: Workspace, sources: Sequence[Sou
             _print(args, {"file": str(source.path), **said}, f"{source.label}: refused")
         return 4
     report = w.report(dataset.id)
+    note = None if args.json else w.cannot_pay(dataset.id)
     for source in sources:
         part = report_of(report, [t for t in report.tables[before:] if t.source == source.label])
-        _print(args, load_data(dataset, part), cli_text.load_line(dataset, part))
+        # It is of the whole dataset, so it stands once.
+        line = cli_text.load_line(dataset, part, note if source is sources[-1] else None)
+        _print(args, load_data(dataset, part), line)
     return 0
 
 
@@ -314,15 +322,26 @@ def _map(args: argparse.Namespace) -> int:
         if args.act == "export":
             files = cli_map.exported(w, dataset, args.form, args.to)
             _print(args, {"files": files}, cli_text.files_text(files, args.to))
-            return 0
-        shown = cli_map.change(w, dataset.id, args) if args.act else None
-        if shown is not None and not args.json:
-            print(cli_text.preview(shown), flush=True)
-        data = cli_map.map_data(w, dataset)
-        if shown is not None:
-            data["accepted"] = {"id": shown.definition.id, "effect": shown.effect, "samples": shown.samples}
-        _print(args, data, cli_text.map_text(w.map(dataset.id), data))
+        elif args.act == "coverage":
+            queries, tables = cli_map.coverage(w, dataset.id)
+            _print(args, {"queries": queries, "tables": tables}, cli_text.coverage(queries, tables))
+        elif args.act == "refused":
+            kept = w.curator(dataset.id).refused()
+            _print(args, {"refused": cli_map.refused_data(kept)}, cli_text.refused(kept))
+        else:
+            _changed_map(args, w, dataset)
     return 0
+
+
+def _changed_map(args: argparse.Namespace, w: Workspace, dataset: Dataset) -> None:
+    """Do the act, if one is named, and print the map as it is then."""
+    done = cli_map.change(w, dataset.id, args) if args.act else None
+    if done is not None and not args.json:
+        print(cli_text.preview(done.preview, done.earlier), flush=True)
+    data = cli_map.map_data(w, dataset)
+    if done is not None:
+        data["accepted"] = done.as_data()
+    _print(args, data, cli_text.map_text(w.map(dataset.id), data))
 
 
 def _sql(args: argparse.Namespace) -> int:

@@ -6,14 +6,18 @@ Owns: which act calls what. Refuses to know: how results are printed.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from peek_core.consequences import ChangedAnswer
 from peek_core.context_map.definitions import DefinitionState
 from peek_core.context_map.map import render
+from peek_core.context_map.regions import Coverage, by_table
+from peek_core.curation import Refusal
 from peek_core.deciding import Preview
-from peek_core.errors import Broken, Refused
+from peek_core.errors import Broken, NotFound, Refused
 from peek_core.values.dataset import Dataset
 from peek_core.workspace import Workspace
 
@@ -22,6 +26,10 @@ ACTS = (
     "reject",
     "off",
     "export",
+    "coverage",
+    "refused",
+    "admit",
+    "keep",
     "pin",
     "unpin",
     "lock",
@@ -33,20 +41,46 @@ ACTS = (
     "delete",
     "score",
 )
-_DECISIONS: Mapping[str, DefinitionState] = {"accept": "on", "reject": "rejected", "off": "off"}
+_DECISIONS: Mapping[str, DefinitionState] = {"reject": "rejected", "off": "off"}
+_NEEDED = {
+    "keep": ("the run of an answer", "`peek ask` names it at the end."),
+    "admit": ("the number of what was refused", "`peek map DATASET refused` lists them."),
+}
+"""What stands for the id of an act where it is no item's."""
 
 
-def change(w: Workspace, dataset: str, args: argparse.Namespace) -> Preview | None:
+@dataclass(frozen=True)
+class Accepted:
+    """What accepting a definition moved."""
+
+    preview: Preview
+    earlier: tuple[ChangedAnswer, ...]
+    """Earlier answers that are others now."""
+
+    def as_data(self) -> dict[str, Any]:
+        p = self.preview
+        return {"id": p.definition.id, "effect": p.effect, "samples": p.samples, "earlier_answers": self.earlier}
+
+
+def change(w: Workspace, dataset: str, args: argparse.Namespace) -> Accepted | None:
     """Do one act; for `accept` what it moved."""
     curator, act, id = w.curator(dataset), args.act, args.id
     if act in ("freeze", "thaw") and id is None:
         curator.freeze_map(act == "freeze")
     elif id is None:
-        raise Refused(f"`{act}` needs the id of an item", next="`peek map DATASET` shows the ids.")
+        what, where = _NEEDED.get(act, ("the id of an item", "`peek map DATASET` shows the ids."))
+        raise Refused(f"`{act}` needs {what}", next=where)
+    elif act == "accept":
+        return _accept(w, dataset, id)
     elif act in _DECISIONS:
-        shown = curator.preview_definition(id) if act == "accept" else None
         curator.decide(id, _DECISIONS[act])
-        return shown
+    elif act == "keep":
+        run = w.run(id)
+        if run.dataset != dataset:
+            raise NotFound(f"Run {id} is of another dataset", next=f"peek map {run.dataset} keep {id}")
+        curator.keep(run)
+    elif act == "admit":
+        curator.admit(_number(id, "The number of what was refused"))
     elif act in ("pin", "lock", "freeze"):
         curator.mark(id, act)
     elif act in ("unpin", "unlock", "thaw"):
@@ -60,11 +94,34 @@ def change(w: Workspace, dataset: str, args: argparse.Namespace) -> Preview | No
     elif act == "add":
         curator.add(id, args.text, args.evidence)
     else:
-        try:
-            curator.score(id, int(args.text))
-        except ValueError:
-            raise Refused(f"A score is a whole number, not {args.text!r}") from None
+        curator.score(id, _number(args.text, "A score"))
     return None
+
+
+def _accept(w: Workspace, dataset: str, id: str) -> Accepted:
+    curator = w.curator(dataset)
+    shown = curator.preview_definition(id)
+    earlier = () if shown.refused else w.consequences(dataset, id)
+    curator.decide(id, "on")
+    return Accepted(shown, earlier)
+
+
+def _number(text: str, what: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise Refused(f"{what} is a whole number, not {text!r}") from None
+
+
+def coverage(w: Workspace, dataset: str) -> tuple[int, tuple[Coverage, ...]]:
+    """In how many queries what was looked at of each table."""
+    seen = w.inspected(dataset)
+    return seen.queries, by_table(seen, {t.name: [c.name for c in t.columns] for t in w.report(dataset).tables})
+
+
+def refused_data(kept: Sequence[Refusal]) -> list[dict[str, Any]]:
+    """`peek map DATASET refused --json`."""
+    return [{"id": r.id, "text": r.says, "why": r.why, "version": r.version} for r in kept]
 
 
 def exported(w: Workspace, dataset: Dataset, form: str, to: Path | None) -> dict[str, str]:

@@ -10,10 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from peek_core.consequences import ChangedAnswer
 from peek_core.context_map.definitions import Definition
 from peek_core.context_map.map import ContextMap
+from peek_core.context_map.regions import Coverage, column_in_words
 from peek_core.context_pipe.explain import DASH, explain_analyze_text
 from peek_core.corpus.spellings import spellings_in_words
+from peek_core.curation import Refusal
 from peek_core.deciding import Preview
 from peek_core.lab.series import Played, map_use, paired, totals
 from peek_core.values.call_trace import CallTrace
@@ -23,9 +26,13 @@ from peek_core.values.events import Event
 from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import Table
 
+CHANGED, UNCHANGED = "Earlier answers that would change", "No earlier answer changes."
+NOTHING_INSPECTED = "No question has looked at the data yet."
+NOTHING_REFUSED = "Nothing was refused."
 
-def load_line(dataset: Dataset, report: LoadReport) -> str:
-    """What was read, in a few lines."""
+
+def load_line(dataset: Dataset, report: LoadReport, note: str | None) -> str:
+    """What was read, in a few lines; `note` is what is to be said of the whole dataset."""
     lines = [f"{dataset.id}  ({dataset.title})"]
     for t in report.tables:
         lines.append(f"  table {t.name}: {t.rows:,} rows, {len(t.columns)} columns; {t.encoding}, {t.dialect}")
@@ -34,6 +41,7 @@ def load_line(dataset: Dataset, report: LoadReport) -> str:
             lines.append(f"    the cells of {t.compared:,} rows were compared with the file")
     lines += [f"  doubt, {d.where}: {d.what}; otherwise {d.alternative}" for d in report.doubts]
     lines += [f"  proposed, {spellings_in_words(s)}" for s in report.spellings]
+    lines += [f"  {note}"] if note else []
     return clean_text("\n".join(lines))
 
 
@@ -130,7 +138,9 @@ def map_text(current: ContextMap, data: Mapping[str, Any]) -> str:
         lines.append(f"{i.score:>3}  [{i.id}] {i.text}  ({i.state}{': ' + i.detail if i.detail else ''}{marks})")
     if current.definitions:
         lines.append("definitions:")
-        lines += [f"     [{d.id}] {d.name}: {d.rule}  ({d.state}; {effect(d)})" for d in current.definitions]
+        for d in current.definitions:
+            said = "; ".join(filter(None, (d.state, origin(d), effect(d))))
+            lines.append(f"     [{d.id}] {d.name}: {d.rule}  ({said})")
     return clean_text("\n".join(lines))
 
 
@@ -148,10 +158,31 @@ def remarks(summary: Mapping[str, Any]) -> list[str]:
     return said
 
 
-def preview(p: Preview) -> str:
-    """What accepting a definition does, with examples."""
+def preview(p: Preview, earlier: Sequence[ChangedAnswer]) -> str:
+    """What accepting a definition does, with examples, and to which earlier answers."""
     lines = [f"{p.definition.id} {p.definition.name}: {p.definition.rule}", effect(p.definition, p.effect)]
-    return clean_text("\n".join(lines) + "\n\n" + table_text(in_words(p.samples)) + "\n")
+    lines += ["", table_text(in_words(p.samples)), "", CHANGED if earlier else UNCHANGED]
+    lines += [f"  {one.question}: {one.before} -> {one.after}" for one in earlier]
+    return clean_text("\n".join(lines) + "\n")
+
+
+def coverage(queries: int, tables: Sequence[Coverage]) -> str:
+    """What the questions so far have looked at, a line a column."""
+    if not queries:
+        return NOTHING_INSPECTED
+    lines = [f"looked at so far, in {queries:,} {'query' if queries == 1 else 'queries'}:"]
+    for t in tables:
+        lines.append(f"  table {t.table}: {len(t.seen)} of {t.columns} columns")
+        lines += [f"    {column_in_words(region)}" for region in t.seen]
+        lines += [f"    never: {', '.join(t.never)}"] if t.never else []
+    return clean_text("\n".join(lines))
+
+
+def refused(kept: Sequence[Refusal]) -> str:
+    """What updates refused, newest first, each with its reason."""
+    if not kept:
+        return NOTHING_REFUSED
+    return clean_text("\n".join(f"{r.id:>5}  {r.says}\n       {r.why}" for r in kept))
 
 
 def in_words(samples: Table) -> Table:
@@ -166,6 +197,11 @@ def files_text(files: Mapping[str, str], to: Path | None) -> str:
     if len(files) == 1:
         return next(iter(files.values())).rstrip()
     return "\n\n".join(f"# {name}\n{text.rstrip()}" for name, text in files.items())
+
+
+def origin(d: Definition) -> str:
+    """Where a definition comes from, where it was no question."""
+    return "found while reading the file" if d.author == "reading" else ""
 
 
 def effect(d: Definition, measured: Mapping[str, Any] | None = None) -> str:

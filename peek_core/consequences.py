@@ -6,7 +6,7 @@ Owns: the comparison. Refuses to know: models, and how views are built.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from peek_core import curated, deciding
 from peek_core.context_map.map import ContextMap
@@ -23,7 +23,7 @@ LOOKED_AT = 30
 
 @dataclass(frozen=True)
 class ChangedAnswer:
-    """An earlier answer whose query gives something else: a figure, or the number of rows that differ."""
+    """An earlier answer whose query gives something else: a figure of it, or its number of rows, before and after."""
 
     run: str
     question: str
@@ -63,28 +63,42 @@ def changed_answers(
         if len(seen) > LOOKED_AT:
             break
         try:
-            old, new = before(sql), after(sql)
+            old, new = _settled(before(sql)), _settled(after(sql))
         except PeekError:
             continue  # it can't be run today, so nothing can be said of it
-        if old.rows != new.rows or old.row_count != new.row_count:
+        if old.row_count != new.row_count or sorted(old.rows, key=str) != sorted(new.rows, key=str):
             changed.append(ChangedAnswer(run.id, run.question, *_differing(old, new)))
     return tuple(changed)
 
 
+def _settled(table: Table) -> Table:
+    """Without the last digits of sums, which differ from run to run where threads add up in another order."""
+    rows = (tuple(float(f"{cell:.12g}") if isinstance(cell, float) else cell for cell in row) for row in table.rows)
+    return replace(table, rows=tuple(rows))
+
+
 def _differing(old: Table, new: Table) -> tuple[str, str]:
-    if len(old.rows) == len(new.rows) == 1 and old.columns == new.columns:
-        pairs = [(c, a, b) for c, a, b in zip(old.columns, old.rows[0], new.rows[0], strict=True) if a != b]
-        if len(old.columns) == 1:
-            return _figure(pairs[0][1]), _figure(pairs[0][2])
-        before = ", ".join(f"{c} {_figure(a)}" for c, a, _ in pairs[:3])
-        return before, ", ".join(f"{c} {_figure(b)}" for c, _, b in pairs[:3])
-    gone = sum(row not in new.rows for row in old.rows)
+    """A figure that moved, with its row and how many more did; where rows came or went, their number."""
     come = sum(row not in old.rows for row in new.rows)
-    return f"{_rows(old)} rows, {gone:,} of them otherwise", f"{_rows(new)} rows, {come:,} of them otherwise"
+    if old.row_count != new.row_count or old.columns != new.columns:
+        return _rows(old), _rows(new) + (f", {come:,} of them otherwise" if come else "")
+    single = len(old.rows) == len(new.rows) == 1
+    was = {"" if single else _figure(row[0]): row for row in old.rows}
+    # A row is known by its first cell, where no other has the same.
+    for row in new.rows if len(was) == len(old.rows) else ():
+        label = "" if single else _figure(row[0])
+        before = was.get(label, row)
+        moved = next((n for n, (a, b) in enumerate(zip(before, row, strict=True)) if a != b), None)
+        if moved is not None:
+            name = new.columns[moved] if single and len(row) > 1 else label
+            more = f" and {come - 1:,} more row{'s' * (come != 2)}" if come > 1 else ""
+            return f"{name} {_figure(before[moved])}".lstrip(), _figure(row[moved]) + more
+    return _rows(old), f"{_rows(new)}, {come:,} of them otherwise"
 
 
 def _rows(table: Table) -> str:
-    return "–" if table.row_count is None else f"{table.row_count:,}"
+    count = "–" if table.row_count is None else f"{table.row_count:,}"
+    return f"{count} row{'s' * (table.row_count != 1)}"
 
 
 def _figure(value: object) -> str:
@@ -92,4 +106,4 @@ def _figure(value: object) -> str:
         return "–"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)[:60]
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}" if abs(value) >= 100 else f"{value:.4g}"

@@ -57,7 +57,10 @@ class Refusal:
         """Its text, for a person."""
         if self.edit is not None:
             return self.edit.text or f"{self.edit.op} {self.edit.id}"
-        return str((self.definition or {}).get("name") or self.definition or "–")
+        told = self.definition or {}
+        where = ".".join(str(told[key]) for key in ("table", "column") if told.get(key))
+        kind = str(told.get("kind") or "definition").replace("_", " ")
+        return str(told.get("name") or f"{kind} of {where or '–'}")
 
 
 class Curator:
@@ -108,11 +111,17 @@ class Curator:
         return saved, item
 
     def keep(self, run: RunView) -> tuple[ContextMap, MapItem]:
-        """Keep an answer as a reusable result: its own question, its own query, and its figures as they are now."""
+        """Keep an answer as a reusable result: its own question, its own query, and its figures as they are now.
+
+        One that is kept already stays as it is.
+        """
         answer = run.trajectory.answer if run.trajectory else None
         if answer is None or run.status not in ("answered", "partly"):
             raise Refused("There is no answer to keep", next="Ask again, or add the item by hand.")
         current = self._book.current()
+        known = current.item(kept_answers(current).get(run.id, ""))
+        if known is not None:
+            return current, known
         text = textwrap.shorten(f"{run.question.rstrip(' ?.')}? {answer.text}", KEPT_CHARS, placeholder=" …")
         evidence, state = self._evidence(current, answer.sql)
         edit = Edit("ADD", section="rr", text=text, evidence=evidence, template=_template(text, evidence))
@@ -173,7 +182,7 @@ class Curator:
             state = "unverifiable"
         new, item, refusal = maps.apply(current, edit, author="person", state=state)
         if refusal or item is None:
-            raise Refused(f"It can't be admitted: {refusal}")
+            raise Refused(f"It can't be admitted: {refusal}", next="Add it by hand, as an item of its own.")
         self._fits(item)
         body = {"text": item.text, "section": item.section.value, "refusal": id, "why": found.why}
         return self._save(current, new, MapEvent("admit", item.id, body, "person"))
@@ -367,9 +376,10 @@ def _template(text: str, evidence: Evidence | None) -> str:
     return slotted(maps.one_line(text), evidence.expect, evidence.sql).template if evidence else ""
 
 
-def sections() -> dict[str, str]:
-    """slug -> heading, for forms."""
-    return {s.value: s.heading for s in MapSection}
+def kept_answers(current: ContextMap) -> dict[str, str]:
+    """Run -> the reusable result a person keeps its answer as."""
+    mine = (i for i in current.section(MapSection.RESULTS) if i.author == "person" and i.run)
+    return {i.run: i.id for i in mine}
 
 
 def spelling_folds(report: LoadReport) -> list[dict[str, Any]]:

@@ -417,7 +417,7 @@ class Workspace:
         return replace(self.settings.map, **{k: v for k, v in dataset.options.get("map", {}).items() if k in known})
 
     def set_map(self, dataset: str, **dials: Any) -> None:
-        """Change budget, evolve_steps, order, auto_accept of a dataset."""
+        """Change dials of a dataset's map: fields of MapSettings."""
         held = self.store.dataset(dataset)
         self.store.update_dataset(dataset, options={**held.options, "map": {**held.options.get("map", {}), **dials}})
 

@@ -45,6 +45,14 @@ def tickets(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def cities(tmp_path: Path) -> Path:
+    """60 rows: id, city (Paris and PARIS are one, which reading proposes)."""
+    path = tmp_path / "cities.csv"
+    path.write_text("id,city\n" + "".join(f"{n},{('Paris', 'PARIS', 'Rome')[n % 3]}\n" for n in range(60)), "utf-8")
+    return path
+
+
+@pytest.fixture
 def open_workspace(tmp_path: Path) -> Iterator[Callable[..., Workspace]]:
     """Opens workspaces on one data directory; all are closed at the end."""
     opened: list[Workspace] = []

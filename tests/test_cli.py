@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
+from peek_core import settings
+from peek_core.book import StoreBook
 from peek_core.cli import main
+from peek_core.context_map.history import MapEvent
+from peek_core.workspace import Workspace
 from tests.corpus.workbooks import book
 
 ASK_FIELDS = {
@@ -230,6 +234,97 @@ def test_accepting_shows_the_effect_first_and_the_view_is_exported(
     assert list(exported["files"]) == ["tickets.sql", "schema.yml"]
     peek("map", dataset, "export", "--to", str(tmp_path / "out"))
     assert "CREATE OR REPLACE VIEW tickets AS" in (tmp_path / "out" / "curated.sql").read_text("utf-8")
+
+
+class Told:
+    """Runs commands and gives what they print for people."""
+
+    def __init__(self, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self._data, self._capsys = data, capsys
+
+    def __call__(self, *args: str) -> str:
+        assert main([*args, "--data-dir", str(self._data)]) == 0
+        return self._capsys.readouterr().out
+
+
+@pytest.fixture
+def told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Told:
+    return Told(tmp_path / "data", capsys)
+
+
+def test_an_answer_is_kept_as_a_reusable_result(peek: Peek, tickets: Path) -> None:
+    dataset = peek("load", str(tickets))[0]["dataset"]
+    other = peek("load", str(tickets))[0]["dataset"]
+    (asked,) = peek("ask", dataset, "How many tickets are there?")
+    (after,) = peek("map", dataset, "keep", asked["run"])
+    (item,) = [i for i in after["items"] if i["section"] == "rr"]
+    assert item["text"].startswith("How many tickets are there? 100") and item["author"] == "person"
+    assert peek("map", other, "keep", asked["run"], code=4)[0]["next"] == f"peek map {dataset} keep {asked['run']}"
+    assert peek("map", dataset, "keep", code=4)[0]["next"] == "`peek ask` names it at the end."
+    (unanswered,) = peek("ask", dataset, "Wie ist das Wetter?", code=3)
+    assert peek("map", dataset, "keep", unanswered["run"], code=4)[0]["error"] == "There is no answer to keep"
+
+
+def test_accepting_says_which_earlier_answers_change(peek: Peek, told: Told, tickets: Path) -> None:
+    dataset = peek("load", str(tickets))[0]["dataset"]
+    peek("ask", dataset, "How many tickets are there?")
+    peek("ask", dataset, "Rows with status test don't count. How many tickets have a score?")
+    (after,) = peek("map", dataset, "accept", "def-1")
+    assert [(a["question"], a["before"], a["after"]) for a in after["accepted"]["earlier_answers"]][-1] == (
+        "How many tickets are there?", "100", "90",
+    )  # fmt: skip
+    peek("map", dataset, "off", "def-1")
+    said = told("map", dataset, "accept", "def-1")
+    assert "Earlier answers that would change\n" in said and "  How many tickets are there?: 100 -> 90\n" in said
+    assert said.index("100 -> 90") < said.index("\nversion")
+
+
+def test_where_no_earlier_answer_changes_that_is_said(peek: Peek, told: Told, cities: Path) -> None:
+    dataset = peek("load", str(cities))[0]["dataset"]
+    peek("ask", dataset, "How many rows are there?")
+    assert "No earlier answer changes.\n" in told("map", dataset, "accept", "def-1")
+
+
+def test_coverage_lists_what_was_looked_at_and_what_never(peek: Peek, told: Told, tickets: Path) -> None:
+    dataset = peek("load", str(tickets))[0]["dataset"]
+    assert told("map", dataset, "coverage") == "No question has looked at the data yet.\n"
+    peek("ask", dataset, "How many tickets came by chat?")
+    (data,) = peek("map", dataset, "coverage")
+    (table,) = data["tables"]
+    assert data["queries"] > 0 and table["table"] == "tickets"
+    assert ("channel", ["chat"]) in [(r["column"], r["values"]) for r in table["seen"]]
+    assert set(table["never"]) | {r["column"] for r in table["seen"]} == {"id", "channel", "score", "status", "comment"}
+    said = told("map", dataset, "coverage").splitlines()
+    assert said[1] == f"  table tickets: {len(table['seen'])} of 5 columns"
+    assert "    channel (chat)" in said and said[-1] == f"    never: {', '.join(table['never'])}"
+
+
+def test_what_was_refused_is_listed_and_admitted_by_its_number(
+    peek: Peek, told: Told, tickets: Path, tmp_path: Path
+) -> None:
+    dataset = peek("load", str(tickets))[0]["dataset"]
+    assert told("map", dataset, "refused") == "Nothing was refused.\n"
+    w = Workspace(settings.read({}, tmp_path / "data"))
+    book = StoreBook(w.store, dataset, "peek")
+    refused = {"op": "ADD", "section": "cu", "text": "there are 9 tickets", "why": "no query shows it"}
+    book.commit(book.current(), book.current(), [MapEvent("refuse", "", refused)])
+    w.close()
+    ((one,),) = [peek("map", dataset, "refused")[0]["refused"]]
+    assert (one["text"], one["why"]) == ("there are 9 tickets", "no query shows it")
+    assert told("map", dataset, "refused") == f"{one['id']:>5}  there are 9 tickets\n       no query shows it\n"
+    (after,) = peek("map", dataset, "admit", str(one["id"]))
+    assert [(i["text"], i["author"]) for i in after["items"]] == [("there are 9 tickets", "person")]
+    assert peek("map", dataset, "refused")[0] == {"refused": []}
+    assert "lists them" in peek("map", dataset, "admit", str(one["id"]), code=4)[0]["next"]
+    assert "is a whole number" in peek("map", dataset, "admit", "cu-00001", code=4)[0]["error"]
+    assert peek("map", dataset, "admit", code=4)[0]["error"] == "`admit` needs the number of what was refused"
+
+
+def test_loading_says_where_a_map_can_not_pay_and_what_reading_found(told: Told, cities: Path) -> None:
+    lines = told("load", str(cities), str(cities), "--dataset", "Cities").splitlines()
+    assert [line for line in lines if "hardly save" in line] == [lines[-1]]
+    assert lines[-1].startswith("  All 120 rows fit one prompt")
+    assert "(proposed; found while reading the file; " in told("map", "Cities")
 
 
 def test_a_question_can_leave_a_definition_out(

@@ -13,6 +13,7 @@ import pytest
 
 from peek_core.book import StoreBook
 from peek_core.context_map.history import MapEvent, rebuilt
+from peek_core.curation import kept_answers
 from peek_core.errors import Conflict, NotFound, Refused
 from peek_core.providers.scripted import Scripted
 from peek_core.workspace import Workspace
@@ -45,6 +46,7 @@ def test_what_was_refused_is_kept_with_its_reason(refusing: tuple[Workspace, str
     assert (claim.says, claim.why) == ("there are 9 tickets", "its own query gives something else: 9 → 100")
     assert order.why == "reads like an instruction, not like a fact about the data"
     assert definition.why == "no column 'gone' in tickets" and definition.edit is None
+    assert definition.says == "row exclusion of tickets.gone"
 
 
 def test_a_person_may_admit_it_without_the_query_that_does_not_show_it(refusing: tuple[Workspace, str]) -> None:
@@ -58,10 +60,35 @@ def test_a_person_may_admit_it_without_the_query_that_does_not_show_it(refusing:
         w.curator(dataset).admit(claim.id)
 
 
+def test_what_can_not_be_applied_any_more_says_what_to_do_instead(refusing: tuple[Workspace, str]) -> None:
+    w, dataset = refusing
+    book = StoreBook(w.store, dataset, "peek")
+    gone = MapEvent(
+        "refuse", "cr-00009", {"op": "REPLACE", "id": "cr-00009", "text": "One row is one ticket.", "why": "locked"}
+    )
+    book.commit(book.current(), book.current(), [gone])
+    with pytest.raises(Refused) as refusal:
+        w.curator(dataset).admit(w.curator(dataset).refused()[0].id)
+    assert (
+        refusal.value.sentence() == "It can't be admitted: no item 'cr-00009'. Add it by hand, as an item of its own."
+    )
+
+
 def test_a_refused_definition_says_why_it_can_not_be_admitted(refusing: tuple[Workspace, str]) -> None:
     w, dataset = refusing
     with pytest.raises(Refused, match="no column 'gone'"):
         w.curator(dataset).admit(w.curator(dataset).refused()[0].id)
+
+
+def test_an_answer_is_kept_once(open_workspace: Callable[..., Workspace], tickets: Path) -> None:
+    w = open_workspace()
+    dataset = w.load(tickets).id
+    answered = w.wait(w.ask(dataset, "How many tickets are there?"), 60)
+    current, item = w.curator(dataset).keep(answered)
+    assert kept_answers(current) == {answered.id: item.id}
+    assert w.curator(dataset).keep(answered) == (current, item)
+    w.curator(dataset).delete(item.id)
+    assert w.curator(dataset).keep(answered)[1].id != item.id
 
 
 def test_numbers_written_by_hand_follow_the_data(open_workspace: Callable[..., Workspace], tickets: Path) -> None:

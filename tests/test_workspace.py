@@ -368,7 +368,7 @@ def test_a_correction_says_which_earlier_answers_it_would_have_changed(
     (proposed,) = w.map(dataset).definitions
     assert (proposed.state, proposed.question) == ("proposed", "Test tickets don't count, leave them out. How many?")
     (changed, *_) = w.consequences(dataset, proposed.id)
-    assert (changed.before, changed.after) == ("2 rows, 2 of them otherwise", "2 rows, 2 of them otherwise")
+    assert (changed.before, changed.after) == ("email 67", "60 and 1 more row")
     w.curator(dataset).decide(proposed.id, "on")
     assert w.consequences(dataset, proposed.id)[0].question == changed.question
 
@@ -409,7 +409,7 @@ def test_refunds_corrected_in_chat_become_a_proposal_that_says_what_it_changes(
     assert (proposed.rule, proposed.effect["rows_after"]) == ("rows where amount < 0 don't count", 32)
     (changed,) = [c for c in w.consequences(dataset, proposed.id) if c.run == first.id]
     assert changed.question == "What is the total amount?"
-    assert changed.before.startswith("sum_amount 160") and changed.after.startswith("sum_amount 320")
+    assert changed.before.startswith("sum_amount 160") and changed.after.startswith("320")
 
 
 def test_a_question_without_an_answer_is_part_of_the_conversation(

@@ -14,6 +14,7 @@ import streamlit as st
 from pages.parts import charts, route, state
 from pages.parts.html import draw, esc, tag, words
 from peek_core.cli_text import remarks
+from peek_core.context_map.map import MapItem
 from peek_core.values.events import Event
 from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import Answer, SqlRecord, Step, Table
@@ -54,8 +55,8 @@ def question(view: RunView, first: bool) -> None:
     draw(f'<div class="pk-q{" first" if first else ""}" id="q-{esc(view.id)}">{esc(view.question)}</div>')
 
 
-def answered(view: RunView, last: bool, ask: Any) -> None:
-    """A run that has ended."""
+def answered(view: RunView, last: bool, ask: Any, kept: str | None) -> None:
+    """A run that has ended; `kept` is the map item its answer was kept as."""
     answer = view.trajectory.answer if view.trajectory else None
     good = view.status in ("answered", "partly")
     if good and answer is not None:
@@ -75,7 +76,7 @@ def answered(view: RunView, last: bool, ask: Any) -> None:
     steps(view.id, view.trajectory.steps if view.trajectory else ())
     if last and answer is not None:
         offers(view, answer, ask)
-    foot(view)
+    foot(view, kept)
 
 
 def notes(view: RunView, answer: Answer | None) -> None:
@@ -208,7 +209,7 @@ def offers(view: RunView, answer: Answer, ask: Any) -> None:
             ask(questions[chosen])
 
 
-def foot(view: RunView) -> None:
+def foot(view: RunView, kept: str | None) -> None:
     summary, usage = view.summary, view.summary.get("usage") or {}
     turns = len(view.trajectory.steps) if view.trajectory else "–"
     tokens = usage.get("input")
@@ -220,36 +221,54 @@ def foot(view: RunView) -> None:
         else "tokens –"
     )
     took = f", {view.ended - view.created:.1f} s" if view.ended else ""
-    with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"foot-{view.id}"):
-        up = view.feedback == "helpful"
-        st.button(
-            "Helpful",
-            type="tertiary",
-            key=f"up-{view.id}",
-            on_click=_rate,
-            args=(view.id, None if up else "helpful"),
-            icon=":material/thumb_up:" if not up else ":material/check:",
-        )
-        down = view.feedback == "not_helpful"
-        st.button(
-            "Not helpful",
-            type="tertiary",
-            key=f"down-{view.id}",
-            on_click=_rate,
-            args=(view.id, None if down else "not_helpful"),
-            icon=":material/thumb_down:" if not down else ":material/check:",
-        )
-        if st.button("Explain", type="tertiary", key=f"explain-{view.id}", icon=":material/account_tree:"):
-            route.go("explain", dataset=view.dataset, run=view.id)
+    with st.container(gap="xsmall", key=f"told-{view.id}"):
         draw(
-            f'<span class="pk-muted pk-small">{esc(view.analyst)}; {turns} turns, {summary.get("look_ups", "–")} look-ups, '
-            f"{esc(said)}{esc(took)}, cost –</span>",
-            width="content",
+            f'<div class="pk-muted pk-small">{esc(view.analyst)}; {turns} turns, {summary.get("look_ups", "–")} look-ups, '
+            f"{esc(said)}{esc(took)}, cost –</div>"
         )
+        with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"foot-{view.id}"):
+            up = view.feedback == "helpful"
+            st.button(
+                "Helpful",
+                type="tertiary",
+                key=f"up-{view.id}",
+                on_click=_rate,
+                args=(view.id, None if up else "helpful"),
+                icon=":material/thumb_up:" if not up else ":material/check:",
+            )
+            down = view.feedback == "not_helpful"
+            st.button(
+                "Not helpful",
+                type="tertiary",
+                key=f"down-{view.id}",
+                on_click=_rate,
+                args=(view.id, None if down else "not_helpful"),
+                icon=":material/thumb_down:" if not down else ":material/check:",
+            )
+            if kept:
+                draw(f'<span class="pk-small">kept as <span class="pk-id">{esc(kept)}</span></span>', width="content")
+            elif view.status in ("answered", "partly"):
+                st.button(
+                    "Keep in map",
+                    type="tertiary",
+                    key=f"keep-{view.id}",
+                    on_click=_keep,
+                    args=(view,),
+                    icon=":material/bookmark:",
+                    help="As a reusable result, with its query as evidence: its numbers follow the data.",
+                )
+            if st.button("Explain", type="tertiary", key=f"explain-{view.id}", icon=":material/account_tree:"):
+                route.go("explain", dataset=view.dataset, run=view.id)
 
 
 def _rate(run: str, value: str | None) -> None:
     state.attempt(lambda: state.workspace().rate(run, value))
+
+
+def _keep(view: RunView) -> None:
+    items: list[MapItem] = []
+    if state.attempt(lambda: items.append(state.workspace().curator(view.dataset).keep(view)[1])):
+        st.toast(f"Kept as {items[0].id}")
 
 
 def live(view: RunView, events: Sequence[Event]) -> None:

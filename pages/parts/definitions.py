@@ -13,7 +13,8 @@ import streamlit as st
 
 from pages.parts import state
 from pages.parts.html import draw, esc, table, tag, words
-from peek_core.cli_text import cell, effect, in_words
+from peek_core.cli_text import CHANGED, UNCHANGED, cell, effect, in_words, origin
+from peek_core.consequences import ChangedAnswer
 from peek_core.context_map.definitions import ORDER_SAID, Definition, DefinitionState, in_order
 from peek_core.context_map.map import ContextMap
 from peek_core.deciding import Preview
@@ -23,9 +24,10 @@ STATES = {"on": "ok", "proposed": "accent", "off": "line", "rejected": "line", "
 
 def proposal(dataset: str, d: Definition) -> None:
     """A definition that waits, with its effect; nothing moves before the click."""
+    said = ", ".join(filter(None, ("Proposed definition", origin(d))))
     with st.container(border=True, gap="xsmall", key=f"proposal-{d.id}"):
         draw(
-            f'<div class="pk-row"><span class="pk-cap pk-grow">Proposed definition</span>{tag("waits for you", "accent")}'
+            f'<div class="pk-row"><span class="pk-cap pk-grow">{esc(said)}</span>{tag("waits for you", "accent")}'
             f'</div><div style="margin-top:4px"><b>{esc(d.name)}</b> <span class="pk-id">{esc(d.id)}</span></div>'
             f'<div class="pk-mono pk-muted">{esc(d.rule)}</div>'
             f'<div style="margin-top:4px">{esc(effect(d))}.</div>'
@@ -53,6 +55,7 @@ def accept(dataset: str, id: str) -> None:
             draw(f'<div class="pk-error" role="alert">It can’t be accepted: {esc(shown.refused)}.</div>')
             continue
         draw(f'<div style="margin:4px 0 8px"><b>{esc(effect(d, shown.effect))}.</b></div>' + _examples(shown))
+        earlier = st.container()
         if st.button(
             "Accept and rebuild the view",
             type="primary",
@@ -61,7 +64,21 @@ def accept(dataset: str, id: str) -> None:
             args=(dataset, id, "on"),
         ):
             st.rerun()
+        with earlier:  # after the button, so that nobody has to wait for it
+            _consequences(dataset, id)
     state.pending_error()
+
+
+def _consequences(dataset: str, id: str) -> None:
+    """Earlier answers with the figure they gave and the one they would give."""
+    found: list[ChangedAnswer] = []
+    with st.spinner("Running the queries of earlier answers again"):
+        done = state.attempt(lambda: found.extend(state.workspace().consequences(dataset, id)))
+    if found:
+        rows = [[esc(one.question), f"{esc(one.before)} → {esc(one.after)}"] for one in found]
+        draw(table([CHANGED, ""], rows))
+    elif done:
+        draw(f'<div class="pk-note">{esc(UNCHANGED)}</div>')
 
 
 def _examples(shown: Preview) -> str:
@@ -118,7 +135,7 @@ def _line(dataset: str, d: Definition) -> None:
         draw(
             f'<div class="pk-row"><b>{esc(d.name)}</b>{tag(d.state.replace("_", " "), STATES[d.state])}</div>'
             f'<div class="pk-mono pk-muted">{esc(d.rule)}</div><div class="pk-small pk-muted">'
-            f'<span class="pk-id">{esc(d.id)}</span>, {esc(effect(d))}</div>',
+            f'<span class="pk-id">{esc(d.id)}</span>, {esc(", ".join(filter(None, (origin(d), effect(d)))))}</div>',
             width="stretch",
         )
         if d.state == "on":

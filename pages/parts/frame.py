@@ -47,7 +47,9 @@ def bar() -> None:
 
 def switched() -> None:
     """Another dataset was picked: the address follows, and the run it named is another dataset's."""
-    st.query_params.from_dict({state.DATASET: st.session_state[state.DATASET]})
+    st.query_params[state.DATASET] = st.session_state[state.DATASET]
+    if state.RUN in st.query_params:
+        del st.query_params[state.RUN]
 
 
 def _facts(id: str) -> str:

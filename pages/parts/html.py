@@ -28,6 +28,11 @@ def words(text: str) -> str:
     return "".join("\\" + c if c in "*_`[]()!#<>$:~\\|" else c for c in clean_text(text))
 
 
+def followed(pieces: Sequence[tuple[str, bool]]) -> str:
+    """A text in which what follows the data is marked."""
+    return "".join(f'<span class="pk-slot">{esc(text)}</span>' if on else esc(text) for text, on in pieces)
+
+
 def draw(body: str, **kw: Any) -> None:
     st.html(f'<div class="pk">{body}</div>', **kw)
 

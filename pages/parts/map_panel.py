@@ -12,8 +12,9 @@ from typing import Any
 import streamlit as st
 
 from pages.parts import definitions, route, state
-from pages.parts.html import draw, esc, meter, signed, tag
+from pages.parts.html import draw, esc, followed, meter, signed, tag
 from peek_core.context_map.map import ContextMap, MapItem, MapSection, render
+from peek_core.context_map.slots import pieces
 from peek_core.values.events import Event
 from peek_core.values.run_view import RunView
 
@@ -139,7 +140,7 @@ def row(item: MapItem, change: str) -> str:
     side += f'<div class="pk-small pk-muted">{esc(flags)}</div>' if flags else ""
     return (
         f'<div class="pk-item{" new" if word else ""}"><span class="score">{signed(item.score)}</span>'
-        f'<div class="txt">{esc(item.text)} <span class="pk-id">{esc(item.id)}</span></div>'
+        f'<div class="txt">{followed(pieces(item.text, item.template))} <span class="pk-id">{esc(item.id)}</span></div>'
         f'<span class="side">{side}</span></div>'
     )
 

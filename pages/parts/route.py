@@ -21,6 +21,9 @@ TITLES = {
     "demo": "Demo",
     "settings": "Settings",
 }
+TAB = "tab"
+"""URL parameter: the open tab of the Context map page."""
+TABS = ("Items", "Definitions", "Coverage", "Versions", "Refused")
 
 
 def page(name: str) -> StreamlitPage:

@@ -1,7 +1,8 @@
 """Inspected regions: which columns, values and periods the questions so far have looked at.
 
-Owns: reading that off SQL, adding up, and saying it in one line. Refuses to know who asked, results, and where it is
-kept. Counted from the queries that ran, never from what a model says it looked at; outside the map's token budget.
+Owns: reading that off SQL, adding up, what is left of each table, and saying it in one line. Refuses to know who asked,
+results, and where it is kept. Counted from the queries that ran, never from what a model says it looked at; outside
+the map's token budget.
 """
 
 from __future__ import annotations
@@ -44,6 +45,19 @@ class Regions:
 
     def of(self, table: str) -> tuple[Region, ...]:
         return tuple(r for r in self.seen if r.table == table)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """One table, in the order of its columns: what was seen, and the columns no question looked at."""
+
+    table: str
+    seen: tuple[Region, ...]
+    never: tuple[str, ...]
+
+    @property
+    def columns(self) -> int:
+        return len(self.seen) + len(self.never)
 
 
 @dataclass
@@ -91,6 +105,17 @@ def _limited(one: _Found) -> tuple[tuple[str, ...], str, str]:
     return tuple(sorted(one.values)[:MAX_VALUES]), min(one.dates, default=""), max(one.dates, default="")
 
 
+def by_table(regions: Regions, columns: Mapping[str, Iterable[str]]) -> tuple[Coverage, ...]:
+    """Each table of `columns` (table -> its columns) with what was seen of it."""
+    made = []
+    for table, names in columns.items():
+        seen, known = {r.column: r for r in regions.of(table)}, tuple(names)
+        made.append(
+            Coverage(table, tuple(seen[c] for c in known if c in seen), tuple(c for c in known if c not in seen))
+        )
+    return tuple(made)
+
+
 def in_words(regions: Regions, columns: Columns, *, values: bool = True) -> str:
     """One line for a prompt. `values`: whether what columns were compared with may be told.
 
@@ -100,19 +125,18 @@ def in_words(regions: Regions, columns: Columns, *, values: bool = True) -> str:
     if not regions.queries:
         return "Looked at so far: nothing."
     parts = []
-    for table, known in columns.items():
-        seen = {r.column: r for r in regions.of(table) if r.column in known}
-        never = [c for c in known if c not in seen]
-        if not seen:
-            parts.append(f"{table}: nothing yet")
+    for t in by_table(regions, columns):
+        if not t.seen:
+            parts.append(f"{t.table}: nothing yet")
             continue
-        looked = ", ".join(_column(r, values) for r in seen.values())
-        parts.append(f"{table}: {looked}" + (f"; never {_some(never, 20)}" if never else ""))
+        looked = ", ".join(column_in_words(r, values) for r in t.seen)
+        parts.append(f"{t.table}: {looked}" + (f"; never {_some(t.never, 20)}" if t.never else ""))
     many = "query" if regions.queries == 1 else "queries"
     return f"Looked at so far, in {regions.queries:,} {many}: {'. '.join(parts)}."
 
 
-def _column(region: Region, values: bool) -> str:
+def column_in_words(region: Region, values: bool = True) -> str:
+    """A column with the values and the period it was looked at for."""
     if not values:
         return region.column
     said = [_some([v[:40] for v in region.values], 6)] if region.values else []

@@ -1,6 +1,7 @@
 """Numbers and dates of an item's text as slots over the cells of its evidence, so that a text can't say what no query shows.
 
-Owns: finding the slots, filling them from other rows, and which numbers nothing shows. Refuses to know SQL and maps.
+Owns: finding the slots, filling them from other rows, which numbers nothing shows, and which ones follow the data.
+Refuses to know SQL and maps.
 
 A template is the text with `⟦row.column:form⟧` where a number stood. A form says how the number was written:
 decimals, `,` for thousands, `%` where the cell is a share and the text a percentage; `d10` is a date's first ten
@@ -93,6 +94,43 @@ def fill(template: str, rows: Rows) -> str | None:
 def cells_of(template: str) -> frozenset[tuple[int, int]]:
     """(row, column) of the cells a template shows."""
     return frozenset((int(m[1]), int(m[2])) for m in _SLOT.finditer(template))
+
+
+def pieces(text: str, template: str) -> tuple[tuple[str, bool], ...]:
+    """A text as its pieces, each with whether it follows the data; one piece where it was not made from the template.
+
+    >>> pieces("8,000 rows since May", "⟦0.0:0,⟧ rows since May")
+    (('8,000', True), (' rows since May', False))
+    """
+    pattern, at = "", 0
+    for slot in _SLOT.finditer(template):
+        pattern += f"({re.escape(template[at : slot.start()])})({_shape(slot[3])})"
+        at = slot.end()
+    found = re.fullmatch(f"{pattern}({re.escape(template[at:])})", text)
+    if found is None:
+        return ((text, False),)
+    return tuple((piece, n % 2 == 1) for n, piece in enumerate(found.groups()) if piece)
+
+
+def following(template: str) -> str:
+    """How much of a text follows the data, in words; empty for nothing.
+
+    >>> following("⟦0.0:0,⟧ rows, ⟦0.1:1%⟧ % late, since ⟦0.2:d10⟧")
+    '2 numbers and 1 date follow the data'
+    """
+    forms = [slot[3] for slot in _SLOT.finditer(template)]
+    dates = sum(form.startswith("d") for form in forms)
+    counts = [(len(forms) - dates, "number"), (dates, "date")]
+    said = " and ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts if n)
+    return f"{said} follow{'s' * (len(forms) == 1)} the data" if said else ""
+
+
+def _shape(form: str) -> str:
+    """What stands in a slot of this form, as a pattern."""
+    if form.startswith("d"):
+        return f".{{{form[1:]}}}"
+    decimals = form.rstrip("%,")
+    return r"[-−]?[\d,]+" + (rf"\.\d{{{decimals}}}" if decimals != "0" else "")
 
 
 def _plain(token: str) -> str:

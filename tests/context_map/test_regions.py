@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peek_core.context_map.regions import Region, Regions, in_words, inspected, joined
+from peek_core.context_map.regions import Region, Regions, by_table, in_words, inspected, joined
 
 COLUMNS = {
     "tickets": {"id": "BIGINT", "channel": "VARCHAR", "created": "DATE", "customer": "BIGINT"},
@@ -56,6 +56,14 @@ def test_one_line_tells_what_was_never_looked_at() -> None:
     )
     assert "web" not in in_words(seen, COLUMNS, values=False)
     assert in_words(Regions(), COLUMNS) == "Looked at so far: nothing."
+
+
+def test_each_table_is_told_with_what_nobody_looked_at_in_the_order_of_its_columns() -> None:
+    seen = inspected(["SELECT created FROM tickets WHERE channel = 'web'"], COLUMNS)
+    tickets, customers = by_table(seen, COLUMNS)
+    assert [(r.column, r.values) for r in tickets.seen] == [("channel", ("web",)), ("created", ())]
+    assert (tickets.never, tickets.columns) == (("id", "customer"), 4)
+    assert (customers.seen, customers.never) == ((), ("id", "region"))
 
 
 @given(st.lists(st.text(max_size=60), max_size=5))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peek_core.context_map.slots import fill, slotted
+from peek_core.context_map.slots import fill, following, pieces, slotted
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,48 @@ def test_the_same_number_twice_means_two_cells() -> None:
     assert fill(template, [[8, 9]]) == "8 regions and 9 plans"
 
 
+@pytest.mark.parametrize(
+    ("text", "rows", "marked"),
+    [
+        ("8,000 rows from 2026-01-01, 12.5 % late.", [[8000, "2026-01-01", 0.125]], ["8,000", "2026-01-01", "12.5"]),
+        ("8,000, of them 5.", [[8000, 5]], ["8,000", "5"]),
+        ("from -2 to 5", [[-2, 5]], ["-2", "5"]),
+        ("late is above 48", [[48]], []),
+    ],
+)
+def test_a_text_is_split_into_what_follows_the_data_and_what_does_not(
+    text: str, rows: list[list[Any]], marked: list[str]
+) -> None:
+    found = pieces(text, slotted(text, rows, "hours > 48").template)
+    assert "".join(piece for piece, _ in found) == text
+    assert [piece for piece, follows in found if follows] == marked
+
+
+def test_a_text_that_was_not_made_from_the_template_is_one_piece() -> None:
+    assert pieces("many rows", "⟦0.0:0,⟧ rows") == (("many rows", False),)
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("", ""),
+        ("⟦0.0:0⟧ rows", "1 number follows the data"),
+        ("⟦0.0:0⟧ of ⟦0.1:0⟧", "2 numbers follow the data"),
+        ("since ⟦0.0:d10⟧", "1 date follows the data"),
+    ],
+)
+def test_how_much_follows_the_data_is_said(template: str, said: str) -> None:
+    assert following(template) == said
+
+
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=6), st.booleans())
 def test_filling_with_its_own_rows_gives_the_text_back(numbers: list[int], commas: bool) -> None:
     text = " and ".join(f"{n:,} of kind" if commas else f"{n} of kind" for n in numbers)
     found = slotted(text, [numbers])
     assert found.loose == () and fill(found.template, [numbers]) == text
+    assert [piece for piece, follows in pieces(text, found.template) if follows] == [
+        w for w in text.split() if w[0].isdigit()
+    ]
 
 
 @given(st.text(max_size=80), st.lists(st.lists(st.one_of(st.none(), st.floats(), st.integers(), st.text(max_size=5)), max_size=3), max_size=3))  # fmt: skip
@@ -61,3 +98,4 @@ def test_no_text_breaks_it(text: str, rows: list[list[Any]]) -> None:
     found = slotted(text, rows)
     if found.template and "⟦" not in text:
         fill(found.template, rows)
+        assert "".join(piece for piece, _ in pieces(text, found.template)) == text

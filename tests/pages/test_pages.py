@@ -10,6 +10,9 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from peek_core import settings
+from peek_core.book import StoreBook
+from peek_core.context_map.history import MapEvent
+from peek_core.context_map.map import ContextMap
 from peek_core.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,6 +97,129 @@ def test_the_next_question_alone_leaves_a_definition_out(data_dir: Path, tickets
     at.run()
     assert [b.value for b in at.get("button_group") if b.key.startswith("leave-out-")] == [[]]
     assert any("Left out for this question" in str(h.proto.body) for h in at.get("html"))
+
+
+def said(at: AppTest) -> str:
+    return "\n".join(str(h.proto.body) for h in at.get("html"))
+
+
+def map_of(data_dir: Path, dataset: str) -> ContextMap:
+    w = Workspace(settings.read({}, data_dir))
+    try:
+        return w.map(dataset)
+    finally:
+        w.close()
+
+
+def test_an_answer_is_kept_by_a_click_and_says_as_what(data_dir: Path, tickets: Path) -> None:
+    dataset, run = prepared(data_dir, tickets)
+    at = open_app("ask", dataset=dataset)
+    at.button(key=f"keep-{run}").click().run()
+    assert not at.exception
+    (item,) = [i for i in map_of(data_dir, dataset).items if i.section.value == "rr" and i.author == "person"]
+    assert [t.value for t in at.toast] == [f"Kept as {item.id}"]
+    assert f'kept as <span class="pk-id">{item.id}</span>' in said(at)
+    assert not [b for b in at.button if b.key.startswith("keep-")]
+
+
+def test_where_there_is_no_answer_nothing_can_be_kept(data_dir: Path, tickets: Path) -> None:
+    w = Workspace(settings.read({}, data_dir))
+    dataset = w.load(tickets).id
+    w.wait(w.ask(dataset, "Wie ist das Wetter?"), 60)
+    w.close()
+    at = open_app("ask", dataset=dataset)
+    assert not [b for b in at.button if b.key.startswith("keep-")]
+
+
+def test_the_dialog_says_which_earlier_answers_would_change(data_dir: Path, tickets: Path) -> None:
+    w = Workspace(settings.read({}, data_dir))
+    dataset = w.load(tickets).id
+    for question in ("How many tickets are there?", "Rows with status test don't count. How many tickets are there?"):
+        w.wait(w.ask(dataset, question), 60)
+    w.close()
+    at = open_app("ask", dataset=dataset)
+    at.button(key="accept-def-1").click().run()
+    assert "Earlier answers that would change" in said(at)
+    assert "<td>How many tickets are there?</td><td>100 → 90</td>" in said(at)
+
+
+def test_or_that_none_would(data_dir: Path, cities: Path) -> None:
+    w = Workspace(settings.read({}, data_dir))
+    dataset = w.load(cities).id
+    w.wait(w.ask(dataset, "How many rows are there?"), 60)
+    w.close()
+    at = open_app("context_map", dataset=dataset, tab="Definitions")
+    assert "Proposed definition, found while reading the file" in said(at)
+    at.button(key="accept-def-1").click().run()
+    assert "No earlier answer changes." in said(at)
+
+
+def test_a_map_that_can_not_pay_and_spellings_that_wait_are_told_by_the_load_report(
+    data_dir: Path, cities: Path
+) -> None:
+    w = Workspace(settings.read({}, data_dir))
+    dataset = w.load(cities).id
+    w.close()
+    at = open_app("load_report", dataset=dataset)
+    assert "All 60 rows fit one prompt" in said(at)
+    assert at.button(key="see-proposed")
+    assert "All 60 rows fit one prompt" in said(open_app("context_map", dataset=dataset))
+
+
+def test_coverage_shows_what_was_looked_at_and_what_never(data_dir: Path, tickets: Path) -> None:
+    w = Workspace(settings.read({}, data_dir))
+    dataset = w.load(tickets).id
+    w.close()
+    assert "No question has looked at the data yet." in said(open_app("context_map", dataset=dataset, tab="Coverage"))
+    w = Workspace(settings.read({}, data_dir))
+    w.wait(w.ask(dataset, "How many tickets came by chat?"), 60)
+    w.close()
+    shown = said(open_app("context_map", dataset=dataset, tab="Coverage"))
+    assert "2 of 5 columns looked at" in shown and ">chat</span>" in shown
+    assert "Never looked at: id, score, comment" in shown
+
+
+def test_what_was_refused_is_admitted_or_says_why_it_can_not_be(data_dir: Path, tickets: Path) -> None:
+    dataset, _ = prepared(data_dir, tickets)
+    w = Workspace(settings.read({}, data_dir))
+    refuse(w, dataset, op="REPLACE", id="cu-00099", text="it is gone", why="locked")
+    refuse(w, dataset, op="ADD", section="cu", text="there are 9 <b>tickets</b>", why="no query shows it")
+    w.close()
+    at = open_app("context_map", dataset=dataset, tab="Refused")
+    assert "there are 9 &lt;b&gt;tickets&lt;/b&gt;" in said(at)
+    first, second = [b for b in at.button if b.key.startswith("admit-")]
+    second.click().run()
+    assert "It can&#x27;t be admitted: no item &#x27;cu-00099&#x27;" in said(at)
+    first.click().run()
+    assert not at.exception
+    assert "there are 9 <b>tickets</b>" in [i.text for i in map_of(data_dir, dataset).items if i.author == "person"]
+    assert len([b for b in at.button if b.key.startswith("admit-")]) == 1
+
+
+def refuse(w: Workspace, dataset: str, **body: str) -> None:
+    book = StoreBook(w.store, dataset, "peek")
+    book.commit(book.current(), book.current(), [MapEvent("refuse", body.get("id", ""), body)])
+
+
+def test_error_patterns_are_learned_where_a_person_says_so(data_dir: Path, tickets: Path) -> None:
+    dataset, _ = prepared(data_dir, tickets)
+    at = open_app("context_map", dataset=dataset)
+    at.toggle(key="errors-False").set_value(True).run()
+    assert at.toggle(key="errors-True").value
+    w = Workspace(settings.read({}, data_dir))
+    assert w.map_settings(w.dataset(dataset)).error_patterns
+    w.close()
+
+
+def test_numbers_that_follow_the_data_are_marked_and_said(data_dir: Path, tickets: Path) -> None:
+    dataset, _ = prepared(data_dir, tickets)
+    w = Workspace(settings.read({}, data_dir))
+    _, item = w.curator(dataset).add("cu", "100 tickets, 9 of them <b>", "SELECT count(*) FROM tickets")
+    w.close()
+    at = open_app("context_map", dataset=dataset)
+    assert '<span class="pk-slot">100</span> tickets, 9 of them &lt;b&gt;' in said(at)
+    at.button(key=f"edit-{item.id}").click().run()
+    assert "<b>1 number follows the data</b>, refilled when" in said(at)
 
 
 def test_a_refusal_is_a_sentence_on_the_page(data_dir: Path, tickets: Path) -> None:
