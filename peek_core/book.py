@@ -53,6 +53,10 @@ class StoreBook:
         )
 
     def version_of(self, run: str) -> int | None:
-        """The version a run's learning made, None where it made none."""
-        made = [r.number for r in self._store.map_versions(self._dataset, self._arm) if r.run == run]
-        return int(made[-1]) if made else None
+        """The version in which a run's learning changed something, None where it changed nothing."""
+        changed = [
+            r.number
+            for r in self._store.map_events(self._dataset, self._arm, run=run)
+            if r.name not in ("count", "refuse")
+        ]
+        return int(changed[-1]) if changed else None

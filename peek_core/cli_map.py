@@ -30,6 +30,7 @@ ACTS = (
     "refused",
     "admit",
     "keep",
+    "unlearn",
     "pin",
     "unpin",
     "lock",
@@ -44,6 +45,7 @@ ACTS = (
 _DECISIONS: Mapping[str, DefinitionState] = {"reject": "rejected", "off": "off"}
 _NEEDED = {
     "keep": ("the run of an answer", "`peek ask` names it at the end."),
+    "unlearn": ("the run of a question", "`peek ask` names it at the end."),
     "admit": ("the number of what was refused", "`peek map DATASET refused` lists them."),
 }
 """What stands for the id of an act where it is no item's."""
@@ -79,6 +81,8 @@ def change(w: Workspace, dataset: str, args: argparse.Namespace) -> Accepted | N
         if run.dataset != dataset:
             raise NotFound(f"Run {id} is of another dataset", next=f"peek map {run.dataset} keep {id}")
         curator.keep(run)
+    elif act == "unlearn":
+        curator.unlearn(id)
     elif act == "admit":
         curator.admit(_number(id, "The number of what was refused"))
     elif act in ("pin", "lock", "freeze"):

@@ -279,10 +279,15 @@ class Curator:
         """Who would leave under a budget and order; changes nothing."""
         return evict(self._book.current(), budget, self._count, order=order, grace=self._settings.grace)
 
+    def taught(self, run: str) -> bool:
+        """Whether a question changed the map, and that was not undone yet."""
+        undone = {e.body.get("run") for _, _, e in self._book.events("unlearn")}
+        return run not in undone and self._book.version_of(run) is not None
+
     def unlearn(self, run: str) -> ContextMap:
         """Undo what one question taught; what a person or a later question changed since stays."""
         number = self._book.version_of(run)
-        if number is None:
+        if number is None or not self.taught(run):
             raise Refused("This question taught the map nothing", next="There is nothing to undo.")
         current = self._book.current()
         new = unlearned(current, self._book.at(number - 1), self._book.at(number))

@@ -142,7 +142,11 @@ def test_what_a_question_taught_can_be_undone_and_a_hand_written_item_stays(
     run = w.ask(dataset, "How many?")
     w.wait(run, 60)
     w.curator(dataset).add("cu", "written by hand since")
+    assert w.curator(dataset).taught(run)
     assert [i.text for i in w.curator(dataset).unlearn(run).items] == ["written by hand since"]
+    assert not w.curator(dataset).taught(run)
+    with pytest.raises(Refused):
+        w.curator(dataset).unlearn(run)
     with pytest.raises(Refused, match="taught the map nothing"):
         w.curator(dataset).unlearn("another run")
 

@@ -245,6 +245,15 @@ def foot(view: RunView, kept: str | None) -> None:
                 args=(view.id, None if down else "not_helpful"),
                 icon=":material/thumb_down:" if not down else ":material/check:",
             )
+            if down and state.workspace().curator(view.dataset).taught(view.id):
+                st.button(
+                    "Undo what it taught",
+                    type="tertiary",
+                    key=f"unlearn-{view.id}",
+                    on_click=unlearn,
+                    args=(view.dataset, view.id),
+                    icon=":material/undo:",
+                )
             if kept:
                 draw(f'<span class="pk-small">kept as <span class="pk-id">{esc(kept)}</span></span>', width="content")
             elif view.status in ("answered", "partly"):
@@ -263,6 +272,11 @@ def foot(view: RunView, kept: str | None) -> None:
 
 def _rate(run: str, value: str | None) -> None:
     state.attempt(lambda: state.workspace().rate(run, value))
+
+
+def unlearn(dataset: str, run: str) -> None:
+    """Take back what one question taught."""
+    state.attempt(lambda: state.workspace().curator(dataset).unlearn(run), "What this question taught is undone")
 
 
 def _keep(view: RunView) -> None:

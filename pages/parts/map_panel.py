@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.parts import definitions, route, state
+from pages.parts import answers, definitions, route, state
 from pages.parts.html import draw, esc, followed, meter, signed, tag
 from peek_core.context_map.map import ContextMap, MapItem, MapSection, render
 from peek_core.context_map.slots import pieces
@@ -73,8 +73,8 @@ def panel(
                 key="undo",
                 type="tertiary",
                 icon=":material/undo:",
-                on_click=_undo,
-                args=(dataset, acts),
+                on_click=answers.unlearn,
+                args=(dataset, last.id),
             )
 
 
@@ -83,7 +83,9 @@ def _acts(dataset: str, last: RunView | None) -> list[Mapping[str, Any]]:
     if last is None:
         return []
     rows = state.workspace().store.map_events(dataset, "peek", run=last.id)
-    return [{"name": r.name, "item": r.item, "number": r.number, **json.loads(r.body)} for r in rows]
+    return [
+        {"name": r.name, "item": r.item, "number": r.number, **json.loads(r.body)} for r in rows if r.name != "count"
+    ]
 
 
 def _said(acts: Sequence[Mapping[str, Any]], last: RunView | None) -> str:
@@ -157,8 +159,3 @@ def _gone(act: Mapping[str, Any]) -> str:
 
 def _freeze(dataset: str, on: bool) -> None:
     state.attempt(lambda: state.workspace().curator(dataset).freeze_map(on))
-
-
-def _undo(dataset: str, acts: Sequence[Mapping[str, Any]]) -> None:
-    first = min(a["number"] for a in acts)
-    state.attempt(lambda: state.workspace().curator(dataset).restore(first - 1), "The map is as it was before")

@@ -72,6 +72,17 @@ def test_an_answer_is_kept(app: App, page: Page) -> None:
     expect(page.get_by_text("How many tickets are there? 100")).to_be_visible()
 
 
+def test_a_thumb_down_offers_to_undo_what_the_question_taught(app: App, page: Page) -> None:
+    open_page(page, app.at("ask", app.tickets))
+    layout = page.get_by_text("table tickets: 100 rows")
+    expect(layout).to_be_visible()
+    page.get_by_role("button", name="Not helpful").first.click()
+    page.get_by_role("button", name="Undo what it taught").click()
+    expect(page.get_by_test_id("stToast")).to_contain_text("undone")
+    expect(page.get_by_role("button", name="Undo what it taught")).to_have_count(0)
+    expect(layout).to_have_count(0)
+
+
 def test_accepting_shows_which_earlier_answers_change(app: App, page: Page) -> None:
     open_page(page, app.at("ask", app.tickets))
     page.get_by_role("button", name="Accept").click()
