@@ -36,6 +36,9 @@ def _no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+CITIES = "id,city\n" + "".join(f"{n},{('Paris', 'PARIS', 'Rome')[n % 3]}\n" for n in range(60))
+
+
 @pytest.fixture
 def tickets(tmp_path: Path) -> Path:
     """100 rows: id, channel (email 67, chat 33), score 1..5, status (test 10, open 90), comment."""
@@ -48,7 +51,7 @@ def tickets(tmp_path: Path) -> Path:
 def cities(tmp_path: Path) -> Path:
     """60 rows: id, city (Paris and PARIS are one, which reading proposes)."""
     path = tmp_path / "cities.csv"
-    path.write_text("id,city\n" + "".join(f"{n},{('Paris', 'PARIS', 'Rome')[n % 3]}\n" for n in range(60)), "utf-8")
+    path.write_text(CITIES, "utf-8")
     return path
 
 

@@ -99,6 +99,14 @@ def page(chromium: Browser) -> Iterator[Page]:
     context.close()
 
 
+LOOKS = (("light", 1440), ("dark", 390), ("dark", 1440), ("light", 390))
+"""Schemes and widths; where nobody keeps the pictures, the first two tell whether anything breaks."""
+
+
+def looks() -> tuple[tuple[str, int], ...]:
+    return LOOKS if os.environ.get("PEEK_SCREENSHOTS") else LOOKS[:2]
+
+
 def settled(page: Page) -> None:
     """Wait until the script has ended and nothing is a skeleton."""
     page.wait_for_selector("[data-testid=stApp][data-test-connection-state=CONNECTED]", timeout=30_000)

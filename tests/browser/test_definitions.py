@@ -20,7 +20,7 @@ from peek_core.book import StoreBook
 from peek_core.context_map.definitions import Definition, from_data
 from peek_core.context_map.history import MapEvent
 from peek_core.workspace import Workspace
-from tests.browser.conftest import Server, ask, settled
+from tests.browser.conftest import Server, ask, looks, settled
 
 pytestmark = pytest.mark.browser
 CSV = "id,status,channel,closed\n" + "".join(
@@ -140,7 +140,7 @@ def test_pictures(address: Callable[[str], str], chromium: Browser, page: Page, 
     definitions_of(page, address("context_map"))
     for id in ("def-1", "def-3"):
         accept(page, id)
-    for scheme, width in (("light", 1440), ("dark", 1440), ("light", 390), ("dark", 390)):
+    for scheme, width in looks():
         context = chromium.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)  # type: ignore[arg-type]
         other = context.new_page()
         definitions_of(other, address("context_map"))

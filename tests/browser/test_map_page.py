@@ -6,8 +6,9 @@ PEEK_SCREENSHOTS=FOLDER keeps the pictures.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from peek_core import settings
 from peek_core.book import StoreBook
 from peek_core.context_map.history import MapEvent
 from peek_core.workspace import Workspace
-from tests.browser.conftest import Server, settled
+from tests.browser.conftest import Server, looks, settled
+from tests.conftest import CITIES, TICKETS
 
 pytestmark = pytest.mark.browser
 REFUSED = (
@@ -40,10 +42,14 @@ class App:
         return f"{self.url}/{page}?dataset={dataset}" + "".join(f"&{k}={v}" for k, v in more.items())
 
 
-@pytest.fixture
-def app(serve: Callable[..., Server], tmp_path: Path, tickets: Path, cities: Path) -> App:
-    w = Workspace(settings.read({}, tmp_path / "data"))
-    made = App("", w.load(tickets).id, w.load(cities).id)
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, App]:
+    """A data directory as a week of questions leaves it, made once; each test has a copy."""
+    folder = tmp_path_factory.mktemp("prepared")
+    w = Workspace(settings.read({}, folder / "data"))
+    for name, content in (("tickets.csv", TICKETS), ("cities.csv", CITIES)):
+        (folder / name).write_text(content, "utf-8")
+    made = App("", w.load(folder / "tickets.csv").id, w.load(folder / "cities.csv").id)
     for question in ("How many tickets are there?", "How many tickets are there per channel?",
                      "Rows with status test don't count. How many tickets came by chat?"):  # fmt: skip
         w.wait(w.ask(made.tickets, question), 60)
@@ -53,8 +59,14 @@ def app(serve: Callable[..., Server], tmp_path: Path, tickets: Path, cities: Pat
     book = StoreBook(w.store, made.tickets, "peek")
     book.commit(book.current(), book.current(), [MapEvent("refuse", r.get("id", ""), r) for r in REFUSED])
     w.close()
-    made.url = serve().url
-    return made
+    return folder / "data", made
+
+
+@pytest.fixture
+def app(prepared: tuple[Path, App], serve: Callable[..., Server], tmp_path: Path) -> App:
+    data, made = prepared
+    shutil.copytree(data, tmp_path / "data")
+    return replace(made, url=serve().url)
 
 
 def open_page(page: Page, url: str) -> None:
@@ -167,7 +179,7 @@ def test_pictures(app: App, chromium: Browser, tmp_path: Path) -> None:
         page.screenshot(path=str(target / f"map-{name}.png"))
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), f"{name} scrolls sideways"
 
-    for scheme, width in (("light", 1440), ("dark", 1440), ("light", 390), ("dark", 390)):
+    for scheme, width in looks():
         context = chromium.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)  # type: ignore[arg-type]
         page = context.new_page()
         for tab in ("Coverage", "Refused"):
