@@ -45,10 +45,8 @@ class StoreBook:
 
     def events(self, name: str) -> tuple[tuple[int, int, MapEvent], ...]:
         """(id, map version, event) of all events of a name, oldest first."""
-        rows = self._store.map_events(self._dataset, self._arm)
-        return tuple(
-            (r.id, r.number, MapEvent(r.name, r.item, json.loads(r.body), r.author)) for r in rows if r.name == name
-        )
+        rows = self._store.map_events(self._dataset, self._arm, name=name)
+        return tuple((r.id, r.number, MapEvent(r.name, r.item, json.loads(r.body), r.author)) for r in rows)
 
     def version_of(self, run: str) -> int | None:
         """The version in which a run's learning changed something, None where it changed nothing."""

@@ -106,9 +106,7 @@ class Curator:
         new, item, refusal = maps.apply(current, edit, author="person", state=state)
         if refusal or item is None:
             raise Refused(f"The item can't be added: {refusal}")
-        self._fits(item)
-        saved = self._save(current, new, MapEvent("add", item.id, {"text": item.text, "section": section}, "person"))
-        return saved, item
+        return self._added(current, new, item)
 
     def keep(self, run: RunView) -> tuple[ContextMap, MapItem]:
         """Keep an answer as a reusable result: its own question, its own query, and its figures as they are now.
@@ -128,8 +126,11 @@ class Curator:
         new, item, refusal = maps.apply(current, edit, author="person", run=run.id, question=run.question, state=state)
         if refusal or item is None:
             raise Refused(f"The answer can't be kept: {refusal}")
+        return self._added(current, new, item, run=run.id)
+
+    def _added(self, current: ContextMap, new: ContextMap, item: MapItem, **told: Any) -> tuple[ContextMap, MapItem]:
         self._fits(item)
-        body = {"text": item.text, "section": "rr", "run": run.id}
+        body = {"text": item.text, "section": item.section.value, **told}
         return self._save(current, new, MapEvent("add", item.id, body, "person")), item
 
     def edit(self, id: str, text: str, sql: str | None = None, based_on: int | None = None) -> ContextMap:
@@ -175,11 +176,10 @@ class Curator:
                 next="State the rule again in a question, or otherwise.",
             )
         edit = found.edit
+        state: maps.EvidenceState = "unverifiable"
         if edit.op != "DELETE":
             evidence, state = self._evidence_for(current, edit)
             edit = replace(edit, evidence=evidence, template=_template(edit.text, evidence))
-        else:
-            state = "unverifiable"
         new, item, refusal = maps.apply(current, edit, author="person", state=state)
         if refusal or item is None:
             raise Refused(f"It can't be admitted: {refusal}", next="Add it by hand, as an item of its own.")

@@ -380,11 +380,11 @@ class Workspace:
 
     def inspected(self, dataset: str, arm: str = MAIN) -> Regions:
         """Which columns, values and periods the questions so far have looked at."""
-        return joined(of_run(r.summary) for r in self.runs(dataset, arm, 500))
+        return joined(map(of_run, self.store.summaries(dataset, arm, 500)))
 
     def cannot_pay(self, dataset: str) -> str | None:
         """Why a map can hardly save anything here, where that is so."""
-        return cannot_pay(self.profile(dataset), [of_run(r.summary) for r in self.runs(dataset)])
+        return cannot_pay(self.profile(dataset), [of_run(s) for s in self.store.summaries(dataset, MAIN, 200)])
 
     def consequences(self, dataset: str, definition: str, arm: str = MAIN) -> tuple[ChangedAnswer, ...]:
         """Earlier answers that a definition would change, or has changed."""

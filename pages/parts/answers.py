@@ -227,25 +227,9 @@ def foot(view: RunView, kept: str | None) -> None:
             f"{esc(said)}{esc(took)}, cost –</div>"
         )
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"foot-{view.id}"):
-            up = view.feedback == "helpful"
-            st.button(
-                "Helpful",
-                type="tertiary",
-                key=f"up-{view.id}",
-                on_click=_rate,
-                args=(view.id, None if up else "helpful"),
-                icon=":material/thumb_up:" if not up else ":material/check:",
-            )
-            down = view.feedback == "not_helpful"
-            st.button(
-                "Not helpful",
-                type="tertiary",
-                key=f"down-{view.id}",
-                on_click=_rate,
-                args=(view.id, None if down else "not_helpful"),
-                icon=":material/thumb_down:" if not down else ":material/check:",
-            )
-            if down and state.workspace().curator(view.dataset).taught(view.id):
+            _thumb(view, "helpful", "up")
+            _thumb(view, "not_helpful", "down")
+            if view.feedback == "not_helpful" and state.workspace().curator(view.dataset).taught(view.id):
                 st.button(
                     "Undo what it taught",
                     type="tertiary",
@@ -268,6 +252,19 @@ def foot(view: RunView, kept: str | None) -> None:
                 )
             if st.button("Explain", type="tertiary", key=f"explain-{view.id}", icon=":material/account_tree:"):
                 route.go("explain", dataset=view.dataset, run=view.id)
+
+
+def _thumb(view: RunView, value: str, way: str) -> None:
+    """One of two; a second click takes it back."""
+    given = view.feedback == value
+    st.button(
+        value.replace("_", " ").capitalize(),
+        type="tertiary",
+        key=f"{way}-{view.id}",
+        on_click=_rate,
+        args=(view.id, None if given else value),
+        icon=":material/check:" if given else f":material/thumb_{way}:",
+    )
 
 
 def _rate(run: str, value: str | None) -> None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from pages.parts import state
 from pages.parts.html import draw, esc, meter, table, tag
+from peek_core.cli_map import coverage
 from peek_core.cli_text import NOTHING_INSPECTED
-from peek_core.context_map.regions import Coverage, Region, by_table
+from peek_core.context_map.regions import Coverage, Region
 
 SHOWN = 12
 """Values of a column drawn; the rest is counted."""
@@ -16,20 +17,19 @@ SHOWN = 12
 
 def listed(dataset: str) -> None:
     """All tables of the dataset."""
-    w = state.workspace()
-    seen = w.inspected(dataset)
-    if not seen.queries:
+    queries, tables = coverage(state.workspace(), dataset)
+    if not queries:
         draw(
             f'<div class="pk-note">{esc(NOTHING_INSPECTED)} Once questions are asked, the columns, values and periods their '
             "queries name stand here, and those that none named.</div>"
         )
         return
-    many = "query" if seen.queries == 1 else "queries"
+    many = "query" if queries == 1 else "queries"
     draw(
-        f'<div class="pk-note">Counted from the {seen.queries:,} {many} of all questions so far. '
+        f'<div class="pk-note">Counted from the {queries:,} {many} of all questions so far. '
         "The next question is told the same in one line.</div>"
     )
-    for one in by_table(seen, {t.name: [c.name for c in t.columns] for t in w.report(dataset).tables}):
+    for one in tables:
         _table(one)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import map_items, state
+from pages.parts import map_items, map_panel, state
 from pages.parts.html import draw, esc, meter, tag
 from peek_core.context_map.evictor import ORDERS
 from peek_core.context_map.map import ContextMap, render
@@ -47,7 +47,7 @@ def top(dataset: str, current: ContextMap, dials: MapSettings) -> None:
                 "Freeze map",
                 value=current.frozen,
                 key=f"freeze-{current.version}",
-                on_change=_freeze,
+                on_change=map_panel.freeze,
                 args=(dataset, not current.frozen),
             )
         if st.button("Add item", key="add", type="primary"):
@@ -87,10 +87,6 @@ def _preview(dataset: str, budget: int, m: int | None, order: str) -> None:
             w.set_map(dataset, budget=budget, order=order, evolve_steps=m)
             state.attempt(lambda: w.curator(dataset).apply_budget())
             st.rerun()
-
-
-def _freeze(dataset: str, on: bool) -> None:
-    state.attempt(lambda: state.workspace().curator(dataset).freeze_map(on))
 
 
 def _learn_errors(dataset: str, on: bool) -> None:

@@ -40,7 +40,7 @@ def panel(
             "Freeze map",
             value=current.frozen,
             key=f"freeze-{dataset}-{current.version}",
-            on_change=_freeze,
+            on_change=freeze,
             args=(dataset, not current.frozen),
             help="No learning at all; evidence still runs.",
         )
@@ -157,5 +157,6 @@ def _gone(act: Mapping[str, Any]) -> str:
     )
 
 
-def _freeze(dataset: str, on: bool) -> None:
+def freeze(dataset: str, on: bool) -> None:
+    """No learning at all, or learning again."""
     state.attempt(lambda: state.workspace().curator(dataset).freeze_map(on))

@@ -13,6 +13,7 @@ from peek_core.context_map.map import Evidence, MapSection
 from peek_core.context_map.prompts import prompt
 from peek_core.context_map.replies import json_object, objects, text
 from peek_core.ports import Caller, TokenCounter
+from peek_core.settings import MapSettings
 from peek_core.values.canon import plain
 from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
 from peek_core.values.trajectory import Step, Trajectory
@@ -98,7 +99,7 @@ def distill(
     history: Sequence[str],
     version: int,
     count: TokenCounter,
-    budget: int = 8_192,
+    budget: int = MapSettings.trajectory_tokens,
     sections: Sequence[MapSection] = (),
 ) -> Distillation:
     """Ask for what the run taught. `context` holds profile, definitions and map as the run saw them.

@@ -78,8 +78,7 @@ def inspected(statements: Iterable[str], columns: Columns) -> Regions:
         if isinstance(tree, exp.Query):
             count += 1
             _read(tree, columns, found)
-    seen = (Region(table, column, *_limited(one)) for (table, column), one in sorted(found.items()))
-    return Regions(count, tuple(seen))
+    return _regions(count, found)
 
 
 def of_run(summary: Mapping[str, Any]) -> Regions:
@@ -98,11 +97,21 @@ def joined(parts: Iterable[Regions]) -> Regions:
             one = found[region.table, region.column]
             one.values.update(region.values)
             one.dates.update(d for d in (region.since, region.until) if d)
-    return Regions(count, tuple(Region(t, c, *_limited(one)) for (t, c), one in sorted(found.items())))
+    return _regions(count, found)
 
 
-def _limited(one: _Found) -> tuple[tuple[str, ...], str, str]:
-    return tuple(sorted(one.values)[:MAX_VALUES]), min(one.dates, default=""), max(one.dates, default="")
+def _regions(count: int, found: Mapping[tuple[str, str], _Found]) -> Regions:
+    seen = (
+        Region(
+            table,
+            column,
+            tuple(sorted(one.values)[:MAX_VALUES]),
+            min(one.dates, default=""),
+            max(one.dates, default=""),
+        )
+        for (table, column), one in sorted(found.items())
+    )
+    return Regions(count, tuple(seen))
 
 
 def by_table(regions: Regions, columns: Mapping[str, Iterable[str]]) -> tuple[Coverage, ...]:

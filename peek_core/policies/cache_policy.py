@@ -23,10 +23,10 @@ from peek_core.context_map.map import ContextMap, Edit, render
 from peek_core.context_map.prompts import prompt
 from peek_core.errors import UnreadableFile
 from peek_core.ports import TokenCounter
+from peek_core.settings import MapSettings
 from peek_core.values.canon import canonical_json, clean_text, fold
 from peek_core.values.codec import dump, load
 
-TRAJECTORY_TOKENS = 8_192
 Message = Mapping[str, Any]
 
 
@@ -165,7 +165,7 @@ class CachePolicy:
             parts = trajectory.split("\n\n")
         else:
             parts = [f"{m.get('role', '')}: {m.get('content', '')}" for m in trajectory]
-        head, tail = head_and_tail([self._count(p) for p in parts], TRAJECTORY_TOKENS)
+        head, tail = head_and_tail([self._count(p) for p in parts], MapSettings.trajectory_tokens)
         left_out = [f"({tail - head} parts left out here)"] if tail > head else []
         return "\n\n".join([*parts[:head], *left_out, *parts[tail:]])
 

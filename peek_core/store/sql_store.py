@@ -300,6 +300,12 @@ class SqlStore:
         held: dict[str, Any] = json.loads(row.summary) if row.summary else {}
         return held
 
+    def summaries(self, dataset: str, arm: str, limit: int) -> tuple[dict[str, Any], ...]:
+        """Those of the latest runs, oldest first, without reading what the runs did."""
+        r = t.runs.c
+        latest = select(r.summary).where(r.dataset == dataset, r.arm == arm).order_by(r.created.desc(), r.id.desc())
+        return tuple(self.summary(row) for row in reversed(self._rows(latest.limit(limit))))
+
     def active_runs(self, dataset: str) -> tuple[Row[Any], ...]:
         """Runs not yet done, oldest first."""
         r = t.runs
@@ -411,12 +417,13 @@ class SqlStore:
         )
 
     def map_events(
-        self, dataset: str, arm: str, number: int | None = None, run: str | None = None
+        self, dataset: str, arm: str, number: int | None = None, run: str | None = None, name: str | None = None
     ) -> tuple[Row[Any], ...]:
         e = t.map_events
         query = select(e).where(e.c.dataset == dataset, e.c.arm == arm)
         query = query.where(e.c.number == number) if number is not None else query
         query = query.where(e.c.run == run) if run is not None else query
+        query = query.where(e.c.name == name) if name is not None else query
         return tuple(self._rows(query.order_by(e.c.id)))
 
 
