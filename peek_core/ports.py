@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from peek_core.values.call_trace import CallTrace
-from peek_core.values.messages import Completion, PromptSection
+from peek_core.values.messages import Completion, PromptSection, Usage
+from peek_core.values.prices import Cost, Rates
 from peek_core.values.sources import SourceRecord
 from peek_core.values.trajectory import Table, Trajectory
 
@@ -152,6 +153,18 @@ class TraceSink(Protocol):
     """Where Feedback leaves call traces and the bytes they speak of."""
 
     def add_call(self, trace: CallTrace, bodies: Mapping[str, str], reply: str | None) -> None: ...
+
+
+class PriceBook(Protocol):
+    """What models cost, by dated tables. Times are seconds since the epoch; None is an unknown price, never 0."""
+
+    def rates(self, model: str, base_url: str, at: float) -> Rates | None: ...
+
+    def cost(self, model: str, base_url: str, usage: Usage, at: float) -> Cost | None:
+        """What a call costs; None where price, input or output is unknown."""
+
+    def known(self, at: float) -> tuple[tuple[str, Rates], ...]:
+        """Well-known models of today by name, for break-even tables."""
 
 
 RunQuery = Callable[[str], Table]
