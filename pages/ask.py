@@ -9,8 +9,8 @@ from pages.parts.consent import consent
 from pages.parts.html import draw, words
 from pages.parts.series import series
 from peek_core.curation import kept_answers
+from peek_core.endpoints import NeedsConsent
 from peek_core.values.run_view import RunView
-from peek_core.workspace import NeedsConsent
 
 SHOWN = 8
 """Runs drawn whole; older ones by their question, to open."""

@@ -40,7 +40,7 @@ def controls(dataset: str | None, result: Result | None) -> None:
                 st.rerun()
         elif st.button("Play the series", type="primary", icon=":material/play_arrow:", key="play"):
             play(dataset, count or "all")
-        who = result.analyst if result else w.analyst()
+        who = result.analyst if result else w.endpoints.analyst()
         draw(
             tag(f"{who[:1].upper()}{who[1:]} is playing", "line") + f' <span class="pk-muted pk-small">'
             f"{len(corpus.questions)} questions on {esc(corpus.title)}, as of {esc(corpus.as_of)}; same definitions on both "

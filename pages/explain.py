@@ -46,7 +46,7 @@ def pick_run() -> RunView | None:
 
 
 def _exists(run: str) -> bool:
-    return any(c for c in w.calls(run))
+    return any(c for c in w.explaining.calls(run))
 
 
 def pick_call(calls: Sequence[CallTrace]) -> CallTrace:
@@ -167,7 +167,7 @@ def usage(call: CallTrace) -> None:
 def texts(call: CallTrace) -> None:
     """What was sent and what came back, word for word."""
     assert dataset is not None
-    held, reply = w.call_texts(dataset, call)
+    held, reply = w.explaining.texts(dataset, call)
     gone = "(no longer kept)"
     with st.expander("What was sent, section by section"):
         for s in call.explain.sections:
@@ -285,7 +285,7 @@ if dataset is None:
 else:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         view = pick_run()
-        calls = w.calls(view.id) if view else ()
+        calls = w.explaining.calls(view.id) if view else ()
         call = pick_call(calls) if calls else None
     if view is None:
         draw('<div class="pk-note">No question was asked yet; every request a question makes can be opened here.</div>')

@@ -10,13 +10,13 @@ from peek_core.errors import PeekError
 from peek_core.settings import EndpointSettings
 
 w = state.workspace()
-now = w.endpoint
+now = w.endpoints.current
 
 left, right = st.columns([0.56, 0.44], gap="large")
 with left:
     draw('<div class="pk-sec"><span>Who answers</span><span></span></div>')
     draw(
-        f'<div class="pk-note">Now: <b>{esc(w.analyst())}</b>'
+        f'<div class="pk-note">Now: <b>{esc(w.endpoints.analyst())}</b>'
         + (
             f", {esc(now.base_url)}"
             if now
@@ -40,33 +40,49 @@ with left:
         help="Kept in this process, never on disk.",
     )
     timeout = st.number_input("Read timeout, seconds", 5, 900, int(now.read_timeout_s) if now else 120, key="timeout")
-    window = st.number_input(
-        "Window used, tokens",
+    budget = st.number_input(
+        "Prompt budget, tokens",
         4_000,
         1_000_000,
-        now.window if now else 64_000,
+        now.budget if now else 64_000,
+        step=1_000,
+        key="budget",
+        help="Pressure is measured against it; smaller keeps requests quick and cheap.",
+    )
+    window = st.number_input(
+        "Window of the model, tokens",
+        2_000,
+        4_000_000,
+        now.window if now else None,
         step=1_000,
         key="window",
-        help="Pressure is measured against it; smaller keeps requests cheap.",
+        placeholder="unknown: the budget counts",
+        help="What the endpoint takes at most, reply included. A small server on this machine may take as little as 4,096.",
     )
     wanted = EndpointSettings(
-        url.strip(), model.strip(), key.strip() or (now.key if now else ""), float(timeout), window=int(window)
+        url.strip(),
+        model.strip(),
+        key.strip() or (now.key if now else ""),
+        float(timeout),
+        window=int(window) if window else None,
+        budget=int(budget),
+        cache=now.cache if now else "",
     )
     complete = bool(url.strip() and model.strip())
     with st.container(horizontal=True, gap="small"):
         if st.button("Use this endpoint", type="primary", key="use", disabled=not complete):
-            if state.attempt(lambda: w.use_endpoint(wanted), "Questions go to the endpoint from now on"):
+            if state.attempt(lambda: w.endpoints.use(wanted), "Questions go to the endpoint from now on"):
                 st.session_state.pop("_said", None)
             st.rerun()
         if st.button("Test connection", key="test", disabled=not complete):
             try:
-                st.session_state["_said"] = w.test_connection(wanted)
+                st.session_state["_said"] = w.endpoints.test(wanted)
             except PeekError as failure:
                 st.session_state["_error"] = failure.sentence()
                 st.session_state.pop("_said", None)
             st.rerun()
         if now and st.button("Use the built-in analyst", key="builtin"):
-            w.use_endpoint(None)
+            w.endpoints.use(None)
             st.rerun()
     said = st.session_state.get("_said")
     if said:

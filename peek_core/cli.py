@@ -134,11 +134,19 @@ def _settings(args: argparse.Namespace) -> Iterator[Settings]:
     made = settings.read(env, args.data_dir)
     if kind == "simulator":
         with Simulator(PROFILES[profile or "plain"]) as simulator:
-            yield replace(made, endpoint=EndpointSettings(simulator.base_url, "simulator"))
+            yield replace(made, endpoint=_simulated(simulator.base_url, profile or "plain"))
         return
     if kind and made.endpoint is None:
         raise Refused("No model is named for this endpoint", next="Put its name into PEEK_MODEL.")
     yield made
+
+
+def _simulated(base_url: str, profile: str) -> EndpointSettings:
+    """An endpoint whose window and cache rules are those of the simulated provider."""
+    window = PROFILES[profile].window
+    # A truncating server says nothing of its window; that is what it is there to show.
+    known = None if profile == "local" else window
+    return EndpointSettings(base_url, "simulator", window=known, cache=profile)
 
 
 @contextlib.contextmanager
@@ -250,7 +258,7 @@ def _ask(args: argparse.Namespace) -> int:
     with _open(args) as w:
         dataset = w.dataset(args.dataset)
         if args.share:
-            w.share(dataset.id, args.share)
+            w.endpoints.share(dataset.id, args.share)
         run = w.ask(dataset.id, args.question, without=args.without)
         try:
             view = _follow(w, run)
@@ -355,7 +363,7 @@ def _sql(args: argparse.Namespace) -> int:
 def _trace(args: argparse.Namespace) -> int:
     with _open(args) as w:
         view = w.run(args.run)
-        calls = w.calls(args.run)
+        calls = w.explaining.calls(args.run)
         if not calls:
             raise NotFound(f"Run {args.run} made no model request", next=view.reason)
         _print(args, {"run": view.id, "status": view.status, "calls": calls}, cli_text.trace(view, calls))
@@ -365,7 +373,7 @@ def _trace(args: argparse.Namespace) -> int:
 def _demo(args: argparse.Namespace) -> int:
     corpus = sample(NAMES[0])
     with _open(args) as w:
-        w.use_endpoint(None)
+        w.endpoints.use(None)
         dataset = w.load_sample(corpus.name, _stage)
         questions = corpus.questions[: args.questions]
         comparisons, id = Comparisons(w), w.new_id()[-8:]
@@ -374,7 +382,7 @@ def _demo(args: argparse.Namespace) -> int:
 
         def answered(arm: str, run: RunView) -> None:
             line = questions[len(lines[arm])]
-            calls = [c for c in w.calls(run.id) if c.source == "step"]
+            calls = [c for c in w.explaining.calls(run.id) if c.source == "step"]
             lines[arm].append(played(line, run, (sum(c.explain.tokens for c in calls), len(calls))))
             if arm == arms.with_map and not args.json:
                 print(cli_text.demo_line(lines[arm][-1], w.map(dataset.id, arm)), flush=True)
@@ -382,14 +390,16 @@ def _demo(args: argparse.Namespace) -> int:
         comparisons.play(dataset.id, id, questions, lambda: False, answered)
         current = w.map(dataset.id, arms.with_map)
         data = {
-            "analyst": w.analyst(),
+            "analyst": w.endpoints.analyst(),
             "as_of": corpus.as_of,
             "with_map": lines[arms.with_map],
             "without_map": lines[arms.without],
             "map": [i.line() for i in current.items],
             "definitions": [d.as_data() for d in current.definitions],
         }
-        _print(args, data, cli_text.demo_summary(lines[arms.with_map], lines[arms.without], current, w.analyst()))
+        _print(
+            args, data, cli_text.demo_summary(lines[arms.with_map], lines[arms.without], current, w.endpoints.analyst())
+        )
     return 0
 
 

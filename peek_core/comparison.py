@@ -74,7 +74,7 @@ class Comparisons:
             {
                 "asked": len(questions),
                 "state": "playing",
-                "analyst": self._w.analyst(),
+                "analyst": self._w.endpoints.analyst(),
                 "questions": [q["id"] for q in questions],
             },
         )
@@ -142,7 +142,7 @@ class Comparisons:
 
     def _largest(self, run: str) -> tuple[int, int]:
         """(tokens of all step requests, number of calls)."""
-        calls = [c for c in self._w.calls(run) if c.source in ("step", "llm_query")]
+        calls = [c for c in self._w.explaining.calls(run) if c.source in ("step", "llm_query")]
         return sum(c.explain.tokens for c in calls), len(calls)
 
     def _play_safely(

@@ -14,6 +14,7 @@ Owns: the error tree and the sentence each error carries. Refuses to know: how a
     │   ├── Cancelled            the person stopped it
     │   └── Broken               sandbox, engine or model endpoint failed
     │       └── EndpointFailed   the model endpoint refused, hung, cut the stream or spoke garbage
+    │           └── TooLong      it refused a request for its length
     └── Conflict                 somebody else changed the same thing first
 """
 
@@ -77,6 +78,10 @@ class Broken(Terminal):
 
 class EndpointFailed(Broken):
     """The model endpoint refused, hung, cut the stream or sent something that is no reply."""
+
+
+class TooLong(EndpointFailed):
+    """The endpoint refused a request for its length; a shorter one may go through."""
 
 
 class Conflict(PeekError):

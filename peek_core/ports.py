@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from peek_core.values.call_trace import CallTrace
 from peek_core.values.messages import Completion, PromptSection, Usage
@@ -36,14 +36,39 @@ class CancelToken(Protocol):
 
 
 @dataclass(frozen=True)
+class CacheRules:
+    """How an endpoint's prompt cache finds a prefix, as far as it is documented. Tokens and seconds.
+
+    prefix: the longest common prefix, in steps. breakpoints: only where a marker stands or stood (`implicit`: the newest
+    user message is one by itself). units: only a stored unit, matched whole (ends of inputs and outputs, common
+    prefixes, every `step`). none: nothing is cached, or nothing is known.
+    """
+
+    match: Literal["none", "prefix", "breakpoints", "units"] = "none"
+    minimum: int = 0
+    step: int = 1
+    ttl_s: float = 300.0
+    marker: Literal["", "openai", "anthropic"] = ""
+    max_markers: int = 0
+    implicit: bool = False
+    as_of: str = ""
+    """When this was read in the provider's documentation."""
+
+
+@dataclass(frozen=True)
 class Capabilities:
-    """What Plan and Optimize may assume of a provider."""
+    """What Plan and Optimize may assume of a provider. Tokens."""
 
     window: int
-    """Tokens; the base pressure is measured against."""
+    """What the endpoint takes at most, reply included; where nobody knows it, what the person allows."""
     max_output: int
     json_schema: bool = False
     language_model: bool = True
+    budget: int | None = None
+    """What a prompt should stay under for the sake of time and attention; None: the window alone counts."""
+    cache: CacheRules = CacheRules()
+    parallel: int = 1
+    """Requests it may be sent at a time."""
 
 
 class Provider(Protocol):
@@ -51,13 +76,15 @@ class Provider(Protocol):
 
     name: str
     model: str
+    endpoint: str
+    """Where requests go; empty when they stay in this process."""
     capabilities: Capabilities
 
     def encode(self, sections: Sequence[PromptSection], schema: Mapping[str, Any] | None) -> bytes:
         """The exact bytes of the request. Pure."""
 
     def send(self, wire: bytes, cancel: CancelToken, on_first_byte: Callable[[], None]) -> Completion:
-        """Send and read to the end. Raises EndpointFailed or Cancelled."""
+        """Send and read to the end. Raises TooLong, EndpointFailed or Cancelled."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +180,16 @@ class TraceSink(Protocol):
     """Where Feedback leaves call traces and the bytes they speak of."""
 
     def add_call(self, trace: CallTrace, bodies: Mapping[str, str], reply: str | None) -> None: ...
+
+
+class SpillStore(Protocol):
+    """Where a section too large for a prompt is kept; by content hash."""
+
+    def write(self, hash: str, text: str) -> None:
+        """Keep it. Raises Broken."""
+
+    def read(self, hash: str) -> str | None:
+        """The text, or None where it is gone."""
 
 
 class PriceBook(Protocol):

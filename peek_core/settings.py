@@ -24,8 +24,20 @@ class RunLimits:
     llm_queries: int = 200
     batch: int = 50
     tokens: int = 1_500_000
+    usd: float = 5.0
+    """Counted where the price is known; an estimate."""
     wall_s: float = 900.0
     question_chars: int = 20_000
+
+
+@dataclass(frozen=True)
+class DayLimits:
+    """Hard stops of one day, over all questions of the data directory."""
+
+    model_calls: int = 5_000
+    tokens: int = 50_000_000
+    usd: float = 50.0
+    wall_s: float = 8 * 3_600.0
 
 
 @dataclass(frozen=True)
@@ -88,8 +100,12 @@ class EndpointSettings:
     read_timeout_s: float = 120.0
     retries: int = 2
     max_output_tokens: int = 8_000
-    window: int = 64_000
-    """Tokens pressure is measured against; low on purpose (cost and attention, not only the hard window)."""
+    window: int | None = None
+    """What the endpoint takes at most, reply included; None: not known, and `budget` stands for it."""
+    budget: int = 64_000
+    """What a prompt should stay under; low on purpose (cost and attention, not only the window)."""
+    cache: str = ""
+    """Name of the cache rules the endpoint follows (`peek_core.providers.cache_rules`); empty: by its address."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +114,7 @@ class Settings:
 
     data_dir: Path
     run: RunLimits = RunLimits()
+    day: DayLimits = DayLimits()
     cell: CellLimits = CellLimits()
     sql: SqlLimits = SqlLimits()
     map: MapSettings = MapSettings()
@@ -106,6 +123,10 @@ class Settings:
     heartbeat_s: float = 2.0
     stale_s: float = 15.0
     keep_text_days: int = 30
+    configuration: str = "default"
+    """How requests are assembled: flat, paper or default."""
+    shadow: str | None = "flat"
+    """The configuration every request is also planned in, for comparison; None: no other."""
     server_paths: bool = True
     """Whether a path on the server may be loaded (only while bound to loopback)."""
 

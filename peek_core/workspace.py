@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from peek_core import deciding, tokens
-from peek_core.agents.observation import Sharing
 from peek_core.asking import Asking, Collaborators, Order
 from peek_core.book import StoreBook
 from peek_core.consequences import ChangedAnswer, of_definition
@@ -24,25 +23,25 @@ from peek_core.context_map.definitions import Definition
 from peek_core.context_map.map import ContextMap
 from peek_core.context_map.regions import Regions, joined, of_run
 from peek_core.context_map.worth import cannot_pay
-from peek_core.context_pipe.stats import PipelineStats
+from peek_core.context_pipe.assemble import Prepared
+from peek_core.context_pipe.catalog import CONFIGURATIONS
 from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source
 from peek_core.curation import Curator, spelling_folds
 from peek_core.datasets import Shelf, View, load_sample, make_directory, run_query
+from peek_core.endpoints import Endpoints
 from peek_core.errors import NotFound, Refused
+from peek_core.explaining import Explainer
 from peek_core.jobs import CancelSignal, JobManager
-from peek_core.ports import Clock, Provider, QueryOutcome, RunQuery
-from peek_core.providers.builtin.provider import BuiltinAnalyst
-from peek_core.providers.chat_completions import ChatCompletions, check_url
-from peek_core.providers.loop import LoopThread
+from peek_core.meters import Meters
+from peek_core.ports import Clock, PriceBook, Provider, QueryOutcome, RunQuery
+from peek_core.prices import PriceTable
 from peek_core.samples import sample
-from peek_core.settings import EndpointSettings, MapSettings, Settings
+from peek_core.settings import MapSettings, Settings
 from peek_core.store.sql_store import SqlStore
-from peek_core.values.call_trace import CallTrace
-from peek_core.values.canon import clean_text, content_hash
+from peek_core.values.canon import clean_text
 from peek_core.values.dataset import Dataset, LoadReport, Profile, ReadChoices
 from peek_core.values.events import Event
-from peek_core.values.messages import PromptSection
 from peek_core.values.run_view import RunView, turns
 from peek_core.values.trajectory import Table, Turn
 
@@ -52,26 +51,27 @@ GLANCE_S = 0.4
 """Tabs that watch a dataset share one read of the store until this process writes; other processes' writes wait so long."""
 
 
-class NeedsConsent(Refused):
-    """The dataset's sharing level with this endpoint was not chosen yet."""
-
-
 class Workspace:
     """Open one with a Settings; close it when done. Safe from several threads."""
 
     def __init__(
-        self, settings: Settings, *, clock: Clock = time.time, provider: Callable[[], Provider] | None = None
+        self,
+        settings: Settings,
+        *,
+        clock: Clock = time.time,
+        provider: Callable[[], Provider] | None = None,
+        prices: PriceBook | None = None,
     ) -> None:
         self.settings = settings
         self._clock = clock
-        self._chosen_provider = provider
         make_directory(settings.data_dir)
         self.store = SqlStore(f"sqlite:///{settings.data_dir / 'peek.sqlite'}", clock)
         self.shelf = Shelf(settings, self.store, clock)
-        self._loop = LoopThread()
-        self.use_endpoint(settings.endpoint)
+        self.endpoints = Endpoints(self.store, settings.endpoint, provider)
         self._count = tokens.counter()
-        self._shared = Collaborators(settings, self.store, self.shelf, PipelineStats(), self._count, clock, self.new_id)
+        self._meters = Meters(self.store, clock, prices or PriceTable(settings.data_dir / "prices.toml"))
+        self._shared = Collaborators(settings, self.store, self.shelf, self._meters, self._count, clock, self.new_id)
+        self.explaining = Explainer(self._shared, self.endpoints.planner)
         self._orders: dict[str, Order] = {}
         self._watched: dict[str, tuple[Event, ...]] = {}
         self._glances: dict[str, tuple[float, int, tuple[tuple[RunView, tuple[Event, ...]], ...]]] = {}
@@ -157,6 +157,7 @@ class Workspace:
             if run.active:
                 self._jobs.cancel(run.id)
         self.shelf.forget(dataset)
+        self._meters.forget(dataset)
 
     def report(self, dataset: str) -> LoadReport:
         return self.shelf.version(self.store.dataset(dataset)).report
@@ -185,58 +186,6 @@ class Workspace:
         with self.shelf.engine(self.view(dataset, arm)) as engine:
             return engine.export_csv(query, str(target))
 
-    # Who answers
-
-    @property
-    def endpoint(self) -> EndpointSettings | None:
-        return self._endpoint
-
-    def use_endpoint(self, endpoint: EndpointSettings | None) -> None:
-        """Answer with this endpoint from now on; None: the built-in analyst. Kept in the process only."""
-        if endpoint:
-            check_url(endpoint.base_url)
-        self._endpoint = endpoint
-        self._model = ChatCompletions(endpoint, self._loop) if endpoint else None
-
-    def provider(self) -> Provider:
-        if self._chosen_provider is not None:
-            return self._chosen_provider()
-        return self._model or BuiltinAnalyst()
-
-    def analyst(self) -> str:
-        """Who answers, in words for every answer."""
-        p = self.provider()
-        return p.model if p.capabilities.language_model else "built-in analyst, no language model"
-
-    def test_connection(self, endpoint: EndpointSettings) -> str:
-        """One tiny request; returns the model's name and time, raises EndpointFailed or Refused with the reason."""
-        provider = ChatCompletions(replace(endpoint, retries=0), self._loop)
-        wire = provider.encode([_ping()], None)
-        done = provider.send(wire, CancelSignal(), lambda: None)
-        return f"{done.model or endpoint.model} replied in {done.seconds:.1f} s"
-
-    def sharing(self, dataset: Dataset, provider: Provider) -> Sharing:
-        """What may leave for this provider; raises NeedsConsent when the person has not chosen yet."""
-        if not provider.capabilities.language_model or self._endpoint is None:
-            return Sharing.SAMPLE_ROWS
-        level = dataset.options.get("sharing", {}).get(self._endpoint.base_url)
-        if level is None:
-            raise NeedsConsent(
-                f"Nothing of {dataset.title!r} was sent to {self._endpoint.base_url} yet",
-                next="Choose what may be shared: schema_only, aggregates or sample_rows.",
-            )
-        return Sharing(level)
-
-    def share(self, dataset: str, level: str) -> None:
-        """Choose the sharing level of a dataset with the present endpoint."""
-        if self._endpoint is None:
-            return
-        if level not in {s.value for s in Sharing}:
-            raise Refused(f"There is no sharing level {level!r}", next=f"There are: {', '.join(Sharing)}.")
-        held = self.store.dataset(dataset)
-        levels = {**held.options.get("sharing", {}), self._endpoint.base_url: Sharing(level).value}
-        self.store.update_dataset(dataset, options={**held.options, "sharing": levels})
-
     # Questions
 
     def ask(
@@ -249,12 +198,55 @@ class Workspace:
         map_settings: MapSettings | None = None,
         patient: bool = False,
         without: Sequence[str] = (),
+        configuration: str | None = None,
     ) -> str:
         """Queue a question; returns the run's id. Raises Refused for an empty or endless one, NeedsConsent.
 
         `patient`: start only when the question before it has been learned from (a series). `without`: ids of
-        definitions that don't count for this question.
+        definitions that don't count for this question. `configuration`: how requests are assembled (flat, paper,
+        default); None: as the settings say.
         """
+        order = self._order(dataset, question, arm, fixed_map, map_settings, without, configuration)
+        self._orders[order.run] = order
+        self.store.add_run(
+            id=order.run,
+            dataset=dataset,
+            version=order.dataset.version,
+            arm=arm,
+            map_version=None,
+            question=order.question,
+            analyst=self.endpoints.analyst(),
+            status="running",
+            phase="queued",
+            created=self._clock(),
+            owner=self._jobs.owner,
+            patient=int(patient),
+        )
+        self._jobs.submitted()
+        return order.run
+
+    def dry_run(
+        self, dataset: str, question: str, *, without: Sequence[str] = (), configuration: str | None = None
+    ) -> Prepared:
+        """What the question would send first; sends, stores and learns nothing. Raises what `ask` raises."""
+        order = self._order(dataset, question, MAIN, None, None, without, configuration)
+        ready = replace(order, history=self._turns(dataset, MAIN, before=""), inspected=self.inspected(dataset))
+        return Asking(self._shared, ready, CancelSignal()).first_request()
+
+    def _order(
+        self,
+        dataset: str,
+        question: str,
+        arm: str,
+        fixed_map: ContextMap | None,
+        map_settings: MapSettings | None,
+        without: Sequence[str],
+        configuration: str | None,
+    ) -> Order:
+        if configuration is not None and configuration not in CONFIGURATIONS:
+            raise Refused(
+                f"There is no configuration {configuration!r}", next=f"There are: {', '.join(CONFIGURATIONS)}."
+            )
         clean = clean_text(question).strip()
         if not clean:
             raise Refused("The question is empty", next="Type what you want to know.")
@@ -269,36 +261,20 @@ class Workspace:
             deciding.check_left_out(
                 fixed_map or self.map(dataset, arm), without, self.shelf.columns(self.shelf.version(held))
             )
-        provider = self.provider()
-        order = Order(
+        provider = self.endpoints.provider()
+        return Order(
             run=self.new_id(),
             dataset=held,
             question=clean,
             arm=arm,
             provider=provider,
-            sharing=self.sharing(held, provider),
+            sharing=self.endpoints.sharing(held, provider),
             map_settings=map_settings or self.map_settings(held),
             history=(),
             fixed_map=fixed_map,
             without=tuple(without),
+            configuration=configuration,
         )
-        self._orders[order.run] = order
-        self.store.add_run(
-            id=order.run,
-            dataset=dataset,
-            version=held.version,
-            arm=arm,
-            map_version=None,
-            question=clean,
-            analyst=self.analyst(),
-            status="running",
-            phase="queued",
-            created=self._clock(),
-            owner=self._jobs.owner,
-            patient=int(patient),
-        )
-        self._jobs.submitted()
-        return order.run
 
     def _work(self, run: str, cancel: CancelSignal) -> None:
         order = self._orders.pop(run)
@@ -365,16 +341,6 @@ class Workspace:
         """Follow-ups no longer look back beyond this moment; history stays."""
         held = self.store.dataset(dataset)
         self.store.update_dataset(dataset, options={**held.options, "conversation_from": self._clock()})
-
-    def calls(self, run: str) -> tuple[CallTrace, ...]:
-        return self.store.calls(run)
-
-    def call_texts(self, dataset: str, call: CallTrace) -> tuple[dict[str, str], str | None]:
-        """Section texts by hash, and the reply; what retention removed is missing."""
-        _, reply = self.store.call(call.id)
-        hashes = [s.hash for s in call.explain.sections]
-        held = self.store.texts(dataset, [*hashes, *([reply] if reply else [])])
-        return held, held.get(reply) if reply else None
 
     # The map
 
@@ -450,8 +416,3 @@ class Workspace:
         """A new id for a run, call or comparison."""
         # Sortable by time: ids order runs and calls made within one second too.
         return f"{int(self._clock() * 1_000):011x}{secrets.token_hex(3)}"
-
-
-def _ping() -> PromptSection:
-    text = "Reply with the word ready."
-    return PromptSection("ping", "question", "user", text, 6, content_hash(text))

@@ -60,13 +60,13 @@ class Case:
     def use(self, *replies: str | EndpointFailed) -> None:
         """From now on a model with these replies answers."""
         model = Scripted([*replies, *LEARNED])
-        self.w._chosen_provider = lambda: model
+        self.w.endpoints.chosen = lambda: model
 
     def use_endpoint(self, server: Simulator, **changes: Any) -> None:
         """From now on this endpoint answers; everything may be shared with it."""
-        self.w._chosen_provider = None
-        self.w.use_endpoint(replace(EndpointSettings(server.base_url, "m", "right-key", retries=0), **changes))
-        self.w.share(self.dataset, "sample_rows")
+        self.w.endpoints.chosen = None
+        self.w.endpoints.use(replace(EndpointSettings(server.base_url, "m", "right-key", retries=0), **changes))
+        self.w.endpoints.share(self.dataset, "sample_rows")
 
     def ask(self, *replies: str | EndpointFailed) -> RunView:
         """The run of a question a model with these replies gets."""
@@ -443,7 +443,7 @@ def test_a_run_whose_process_was_killed_is_interrupted_with_what_it_had(case: Ca
     had = [e.body for e in later.events(run) if e.name == "step"]
     assert len(had) == 1
     assert "query q1: 1 row" in had[0]["observation"]
-    assert [c.source for c in later.calls(run)] == ["step"]
+    assert [c.source for c in later.explaining.calls(run)] == ["step"]
     assert later.active_runs(case.dataset) == ()
     case.untouched()
     case.still_answers()

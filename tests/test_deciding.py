@@ -94,7 +94,7 @@ def test_one_question_leaves_a_definition_out_and_says_so(start: Callable[..., t
     assert run.trajectory.answer.value == 20
     assert run.summary["left_out"] == [{"id": "def-1", "name": "Test rows don't count"}]
     assert run.summary["definitions"] == []
-    told, _ = w.call_texts(dataset, w.calls(run.id)[0])
+    told, _ = w.explaining.texts(dataset, w.explaining.calls(run.id)[0])
     assert any("(switched off for this question, NOT applied in the view)" in t for t in told.values())
     again = w.wait(w.ask(dataset, "And without?"), 60)
     assert again.trajectory is not None and again.trajectory.answer is not None

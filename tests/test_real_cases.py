@@ -38,8 +38,8 @@ def test_rc_03_a_follow_up_narrows_what_was_asked_before(
         ask(w, d, q) for q in ("How many email comments?", "Of those, how many scored 4 or more?", "And for chat?")
     ]
     assert [v.trajectory.answer.value for v in views] == [6, 2, 3]  # type: ignore[union-attr]
-    call = w.calls(views[1].id)[0]
-    texts, _ = w.call_texts(d, call)
+    call = w.explaining.calls(views[1].id)[0]
+    texts, _ = w.explaining.texts(d, call)
     assert "How many email comments?" in texts[next(s.hash for s in call.explain.sections if s.name == "conversation")]
 
 

@@ -119,7 +119,7 @@ def test_a_question_leaves_steps_answer_checked_numbers_and_what_was_learned(
     assert [n for n in names if n in ("answer", "ended", "distilled", "edits", "admission", "evicted", "learned")] == [
         "answer", "ended", "distilled", "edits", "admission", "evicted", "learned",
     ]  # fmt: skip
-    assert [c.source for c in w.calls(run)] == ["step", "step", "distill", "chart"]
+    assert [c.source for c in w.explaining.calls(run)] == ["step", "step", "distill", "chart"]
     assert [i.text for i in w.map(dataset).items] == ["One row is one ticket; id is unique."]
 
 
@@ -161,8 +161,8 @@ def w_trajectory(w: Workspace, run: str):
 
 def test_what_was_sent_can_be_read_word_for_word(taught: tuple[Workspace, str, str]) -> None:
     w, dataset, run = taught
-    call = w.calls(run)[1]
-    texts, reply = w.call_texts(dataset, call)
+    call = w.explaining.calls(run)[1]
+    texts, reply = w.explaining.texts(dataset, call)
     assert reply == ANSWER
     assert {s.name for s in call.explain.sections} >= {
         "identity",

@@ -22,7 +22,7 @@ LEVELS = {
 def consent(dataset: str, question: str, ask: Callable[[str], None]) -> None:
     """Ask once per dataset and endpoint; the waiting question is asked after the choice."""
     w = state.workspace()
-    host = w.endpoint.base_url if w.endpoint else ""
+    host = w.endpoints.current.base_url if w.endpoints.current else ""
     with st.container(border=True, key="consent"):
         draw(
             f"<b>What may go to {esc(host)}?</b><div class='pk-note'>Nothing of this dataset has left this machine yet. "
@@ -37,7 +37,7 @@ def consent(dataset: str, question: str, ask: Callable[[str], None]) -> None:
         )
         with st.container(horizontal=True):
             if st.button("Share this and ask", type="primary", key="consent-yes"):
-                w.share(dataset, level)
+                w.endpoints.share(dataset, level)
                 st.session_state.pop("_waiting", None)
                 ask(question)
             if st.button("Don’t send", key="consent-no"):

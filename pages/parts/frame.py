@@ -62,7 +62,7 @@ def _facts(id: str) -> str:
     parts = [f'<span class="pk-muted pk-small">{esc(text)}</span>&nbsp;']
     parts.append(tag(f"{on} definition{'s' * (on != 1)} on") if on else "")
     parts.append(tag(f"{waiting} proposed", "accent") if waiting else "")
-    parts.append(tag(w.analyst()[:1].upper() + w.analyst()[1:], "line"))
+    parts.append(tag(w.endpoints.analyst()[:1].upper() + w.endpoints.analyst()[1:], "line"))
     return " ".join(filter(None, parts))
 
 

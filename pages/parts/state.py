@@ -13,8 +13,9 @@ import streamlit as st
 
 from peek_core import settings
 from peek_core.comparison import Comparisons
+from peek_core.endpoints import NeedsConsent
 from peek_core.errors import PeekError
-from peek_core.workspace import NeedsConsent, Workspace
+from peek_core.workspace import Workspace
 
 DATASET = "dataset"
 """Widget key and URL parameter of the dataset bar."""
@@ -27,7 +28,12 @@ def workspace() -> Workspace:
     made = Workspace(settings.read())
     # A full collection walks everything that was imported; frozen objects are left out of it. What pages and jobs
     # would import later is imported here, so that it is frozen too and nobody waits for it.
-    for name in ("pandas", "plotly.graph_objects", "sqlglot.dialects.duckdb", *(["openai"] if made.endpoint else [])):
+    for name in (
+        "pandas",
+        "plotly.graph_objects",
+        "sqlglot.dialects.duckdb",
+        *(["openai"] if made.endpoints.current else []),
+    ):
         importlib.import_module(name)
     gc.collect()
     gc.freeze()

@@ -13,7 +13,7 @@ from typing import Any
 from peek_core.agents.look_ups import is_look_up
 from peek_core.agents.observation import Sharing, as_records
 from peek_core.agents.sharing import row_level, without_cells
-from peek_core.errors import CellFailed, QueryFailed, StopCell
+from peek_core.errors import CellFailed, NotFound, QueryFailed, StopCell
 from peek_core.ports import Emit, Engine, HostFunction
 from peek_core.settings import SqlLimits
 from peek_core.values.canon import content_hash, plain
@@ -52,7 +52,9 @@ class Surroundings:
     limits: SqlLimits
     sharing: Sharing
     spend: Callable[[str, int], None]
-    ask_model: Callable[[str], str]
+    ask_model: Callable[[Sequence[str], bool], list[str]]
+    """Replies to prompts that know nothing of each other; the flag: they are about the dataset."""
+    recall: Callable[[str, int], str]
     emit: Emit
     verified: frozenset[str] = frozenset()
     batch: int = 50
@@ -82,6 +84,7 @@ class Host:
             "show": self.show,
             "llm_query": self.llm_query,
             "llm_query_batched": self.llm_query_batched,
+            "recall": self.recall,
             "FINAL": self.final,
             "FINAL_VAR": self.final_var,
         }
@@ -127,11 +130,25 @@ class Host:
             },
         )
 
-    def llm_query(self, prompt: str) -> str:
-        """Ask the model about one text."""
-        return self.llm_query_batched([prompt])[0]
+    def recall(self, name: str, start: int = 0) -> str:
+        """Read on in a prompt section that was shortened or cleared: what it would have shown, and nothing else."""
+        if not isinstance(name, str) or not isinstance(start, int) or start < 0:
+            raise CellFailed(
+                "recall takes the name of a section and a place in it, for instance recall('observation 2', 0)"
+            )
+        self._a.spend("sql_queries", 1)
+        try:
+            text = self._a.recall(name, start)
+        except NotFound as failure:
+            raise CellFailed(failure.sentence()) from None
+        self._a.emit("recall", {"turn": self._turn, "section": name, "start": start, "characters": len(text)})
+        return text
 
-    def llm_query_batched(self, prompts: Sequence[str]) -> list[str]:
+    def llm_query(self, prompt: str, about_dataset: bool = False) -> str:
+        """Ask the model about one text."""
+        return self.llm_query_batched([prompt], about_dataset)[0]
+
+    def llm_query_batched(self, prompts: Sequence[str], about_dataset: bool = False) -> list[str]:
         """Ask the model about several texts; a failed slot raises with the count, never a made-up reply."""
         if self._a.sharing is Sharing.SCHEMA_ONLY:
             raise CellFailed("This dataset is shared as schema only: llm_query is off")
@@ -140,11 +157,8 @@ class Host:
         if len(prompts) > self._a.batch:
             raise CellFailed(f"{len(prompts)} prompts at once; at most {self._a.batch} a call")
         self._a.spend("llm_queries", len(prompts))
-        replies = []
-        for prompt in prompts:
-            reply = self._a.ask_model(prompt[:100_000])
-            self.log.sub_calls.append(SubCall(prompt[:2_000], reply[:2_000]))
-            replies.append(reply)
+        replies = self._a.ask_model([prompt[:100_000] for prompt in prompts], bool(about_dataset))
+        self.log.sub_calls += [SubCall(p[:2_000], r[:2_000]) for p, r in zip(prompts, replies, strict=True)]
         self._a.emit("sub_call", {"turn": self._turn, "asked": len(prompts), "answered": len(replies)})
         return replies
 

@@ -32,6 +32,7 @@ def fixed_records() -> tuple[SourceRecord, ...]:
             priority=Priority.NEVER,
             role="system",
             text=prompt(name),
+            trimmed=_signatures(prompt(name)) if kind is Kind.HOST_FUNCTIONS else "",
         )
         for name, kind, tier in (
             ("identity", Kind.IDENTITY, LifecycleTier.IMMUTABLE),
@@ -39,6 +40,11 @@ def fixed_records() -> tuple[SourceRecord, ...]:
             ("host_functions", Kind.HOST_FUNCTIONS, LifecycleTier.PER_AGENT),
         )
     )
+
+
+def _signatures(text: str) -> str:
+    """The description of host functions without its explanations."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("    "))
 
 
 def profile_record(profile: Profile, sharing: Sharing) -> SourceRecord:
@@ -58,6 +64,7 @@ def profile_record(profile: Profile, sharing: Sharing) -> SourceRecord:
         role="user",
         text="\n".join(lines),
         data=plain(shown),
+        recoverable=True,
     )
 
 
@@ -153,25 +160,28 @@ def step_records(step: Step) -> tuple[SourceRecord, SourceRecord]:
         kind=Kind.WORKING_MEMORY,
         tier=LifecycleTier.PER_TURN,
         scope=Scope.NONE,
-        priority=Priority.NEVER,
+        priority=Priority.LAST_RESORT,
         role="assistant",
         text=step.reply,
         data=step.as_data(),
         pair=pair,
+        depends=("question",),
     )
     cleared = ""
     if step.queries:
         queries = "\n".join(q.sql for q in step.queries)[:600]
-        cleared = f"(result of step {step.n} cleared to save room; run again if needed)\n{queries}"
+        how = f"recall('observation {step.n}') reads it, or run again"
+        cleared = f"(result of step {step.n} cleared to save room; {how})\n{queries}"
     seen = SourceRecord(
         name=f"observation {step.n}",
         kind=Kind.OBSERVATION,
         tier=LifecycleTier.PER_TURN,
         scope=Scope.NONE,
-        priority=Priority.LAST_RESORT,
+        priority=Priority.NORMAL,
         role="user",
         text=step.observation,
         pair=pair,
+        depends=(cell.name,),
         recoverable=True,
         cleared=cleared,
         data={"n": step.n},

@@ -6,7 +6,7 @@ Owns: the loop, the step, the answer. Refuses to know: providers, prompts' order
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ from peek_core.values.messages import Completion
 from peek_core.values.sources import SourceRecord
 from peek_core.values.trajectory import Answer, SqlRecord, Status, Step, Table, Trajectory
 
+LAST_TURNS = 3
+"""Turns from the end at which the model is told."""
 STUCK = 3
 """So many replies without a cell, or equal cells, in a row end the run."""
 
@@ -39,6 +41,8 @@ class Surroundings:
     sharing: Sharing
     context: tuple[SourceRecord, ...]
     today: str
+    notice: Callable[[str], None] = lambda text: None
+    """Say something in the next request only."""
 
 
 class ReplAgent:
@@ -55,6 +59,10 @@ class ReplAgent:
         try:
             for turn in range(1, self._a.limits.turns + 1):
                 self._a.emit("thinking", {"turn": turn})
+                if 1 < turn == self._a.limits.turns - LAST_TURNS + 1:
+                    self._a.notice(
+                        f"Only {LAST_TURNS} turns are left, this one included. Answer with what you have, or FINAL(None, …)."
+                    )
                 reply = self._a.call("step", [*self._a.context, question, *self._steps])
                 trajectory = trajectory.append(self._step(turn, reply, trajectory))
                 if self._final is not None:

@@ -1,26 +1,59 @@
-"""Bind: records -> typed prompt sections with counted tokens and content hashes.
+"""Bind: records -> typed prompt sections with counted tokens and content hashes. The only stage that loads content.
 
-Owns: cleaning of text on its way into a prompt. Refuses to know: order, pressure, providers.
+Owns: loading, cleaning of text on its way into a prompt, counting each content once. Refuses to know: order, providers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
+from peek_core.context_pipe.catalog import Snapshot
+from peek_core.context_pipe.plan import ContextPlan
+from peek_core.errors import Broken, PeekError
 from peek_core.ports import TokenCounter
+from peek_core.values.call_trace import Decision
 from peek_core.values.canon import clean_text, content_hash
 from peek_core.values.messages import PromptSection
-from peek_core.values.sources import SourceRecord
+from peek_core.values.sources import ANCHORS, Priority, SourceRecord
+
+NAME = "bind"
+LOADERS = 8
+"""Contents loaded at a time."""
 
 
 class Binder:
     """Binds each record once and keeps its section, so that a long run only pays for what is new."""
 
-    def __init__(self, count: TokenCounter) -> None:
+    def __init__(self, count: TokenCounter, tokens: dict[str, int] | None = None) -> None:
         self._count = count
+        self._tokens: dict[str, int] = {} if tokens is None else tokens
+        """Tokens by content hash; may be shared by the runs of a process."""
         # Keyed by object identity; the record is held beside its section so that its id stays taken.
         self._bound: dict[int, tuple[SourceRecord, PromptSection]] = {}
         self._replaced: dict[tuple[int, str], PromptSection] = {}
+
+    def load(self, records: Sequence[SourceRecord]) -> Mapping[str, PeekError]:
+        """Load what is not at hand, several at a time; returns the failures by record name."""
+        missing = [r for r in records if r.load is not None and id(r) not in self._bound]
+        failed: dict[str, PeekError] = {}
+
+        def fetch(record: SourceRecord) -> tuple[SourceRecord, str | PeekError]:
+            assert record.load is not None
+            try:
+                return record, record.load()
+            except PeekError as failure:
+                return record, failure
+
+        if missing:
+            with ThreadPoolExecutor(min(LOADERS, len(missing))) as pool:
+                for record, got in pool.map(fetch, missing):
+                    if isinstance(got, PeekError):
+                        failed[record.name] = got
+                    else:
+                        self._bound[id(record)] = (record, self._bind(record, got))
+        return failed
 
     def section(self, record: SourceRecord) -> PromptSection:
         """The bound section of a record; the same record object gives the same section object."""
@@ -33,21 +66,29 @@ class Binder:
         """The record's section with another text (a placeholder); counted, and bound once like any other."""
         key = (id(record), text)
         if key not in self._replaced:
+            self._bound.setdefault(id(record), (record, self._bind(record, record.text)))
             self._replaced[key] = self._bind(record, text)
         return self._replaced[key]
+
+    def counted(self, text: str, hash: str) -> int:
+        """Tokens of a content, counted at its first sight."""
+        if hash not in self._tokens:
+            self._tokens[hash] = self._count(text)
+        return self._tokens[hash]
 
     def _bind(self, record: SourceRecord, text: str) -> PromptSection:
         text = clean_text(text)
         if record.role != "system":
             # Role tokens of chat templates must not be forged by cell text.
             text = text.replace("<|", "< |")
+        hash = content_hash(text)
         return PromptSection(
             name=record.name,
             kind=record.kind.value,
             role=record.role,
             text=text,
-            tokens=self._count(text),
-            hash=content_hash(text),
+            tokens=self.counted(text, hash),
+            hash=hash,
             data=record.data,
             scope=record.scope.value,
             tier=record.tier.value,
@@ -55,6 +96,42 @@ class Binder:
         )
 
 
-def bind(binder: Binder, records: Sequence[SourceRecord]) -> tuple[PromptSection, ...]:
-    """All records as sections, in record order."""
-    return tuple(binder.section(r) for r in records)
+def bind(
+    binder: Binder, snapshot: Snapshot, plan: ContextPlan
+) -> tuple[tuple[SourceRecord, ...], tuple[PromptSection, ...], Decision]:
+    """Records and their sections, in record order, and what was left out and why.
+
+    A record that is dropped first is not even loaded where its budget is gone, unless an earlier request carried it.
+    Raises Broken when what must be there can't be loaded.
+    """
+    skipped = {
+        r.name
+        for r, size in zip(snapshot.records, snapshot.estimates, strict=True)
+        if snapshot.configuration.rules
+        and r.priority is Priority.FIRST
+        and r.kind not in ANCHORS
+        and plan.budgets[r.name] < size
+        and r.name not in snapshot.held.order
+    }
+    wanted = [r for r in snapshot.records if r.name not in skipped]
+    failed = binder.load(wanted)
+    for record in wanted:
+        if record.name in failed and (record.priority is Priority.NEVER or record.kind in ANCHORS):
+            raise Broken(f"Prompt section {record.name} can't be loaded: {failed[record.name].sentence()}")
+    lost = tuple(n for n in failed)
+    kept = [replace(r, load=None, text=f"({r.name} can't be read just now)") if r.name in failed else r for r in wanted]
+    total = plan.used
+    if not skipped and not lost:
+        return (
+            tuple(kept),
+            tuple(map(binder.section, kept)),
+            Decision(NAME, False, "all sections fit their budgets", total, total),
+        )
+    left = total - sum(s for r, s in zip(snapshot.records, snapshot.estimates, strict=True) if r.name in skipped)
+    said = [f"{len(skipped)} left out, their budget is gone"] if skipped else []
+    said += [f"{len(lost)} can't be read, a placeholder says so"] if lost else []
+    return (
+        tuple(kept),
+        tuple(map(binder.section, kept)),
+        Decision(NAME, True, "; ".join(said), total, left, (*sorted(skipped), *lost)),
+    )

@@ -5,28 +5,71 @@ Owns: configurations and the frozen snapshot of one request. Refuses to know: cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
+from peek_core.context_pipe.cache_model import Known
 from peek_core.ports import Capabilities
+from peek_core.values.call_trace import Base, Reserves
+from peek_core.values.prices import Rates
 from peek_core.values.sources import SourceRecord
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A named way of assembling. `flat` plans but transforms nothing; `default` runs the rules."""
+    """A named way of assembling: which gates are open, in which order, and the limits rules keep to (OptimizeLimits)."""
 
     name: str
-    transforms: bool
+    rules: tuple[str, ...] = ()
+    """Rules whose gate is open, in the order they run. All others are recorded as skipped."""
+    base: Literal["window", "smallest"] = "smallest"
+    """What pressure is measured against: the window, or the smallest of window, price cliff and budget."""
+    predictive: bool = True
+    """Whether predicted pressure may raise the level."""
+    pays: bool = True
+    """Whether an edit must pay for the cache it breaks."""
+    latches: bool = True
+    emergent: Literal["one_turn", "kept_in_prefix_caches", "append_only"] = "kept_in_prefix_caches"
+    markers: Literal["provider", "fixed"] = "provider"
     keep_observations: int = 3
-    """Newest observations that are never cleared."""
+    """Newest observations that are never cleared, newest rounds that are never dropped."""
     clear_at_most: int = 24_000
     """Tokens cleared in one turn at most (circuit breaker)."""
     max_reorder_moves: int = 8
+    spill_at: int = 10_000
+    """Tokens from which a section may be spilled."""
+    drop_at_least: int = 4
+    """Rounds: fewer are not worth the cache they break."""
 
 
-FLAT = Configuration("flat", transforms=False)
-DEFAULT = Configuration("default", transforms=True)
-CONFIGURATIONS = {c.name: c for c in (FLAT, DEFAULT)}
+FLAT = Configuration("flat", base="window", predictive=False, pays=False, latches=False, emergent="one_turn")
+"""Plans and computes levels, keeps the order of Bind, runs no transform."""
+PAPER = Configuration(
+    "paper",
+    ("trim_schemas", "clear_observations", "drop_rounds", "spill", "order_by_volatility", "place_markers"),
+    base="window",
+    pays=False,
+    emergent="one_turn",
+)
+"""As published in arXiv:2609.00749."""
+DEFAULT = Configuration(
+    "default", ("clear_observations", "spill", "drop_rounds", "order_by_volatility", "place_markers")
+)
+"""With what was found since: boundaries, clear before trimming, the smallest base, edits that pay, items that stay."""
+CONFIGURATIONS: Mapping[str, Configuration] = {c.name: c for c in (FLAT, PAPER, DEFAULT)}
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a configuration did earlier in this run and keeps doing, so that bytes once changed never change again."""
+
+    cleared: frozenset[str] = frozenset()
+    spilled: frozenset[str] = frozenset()
+    dropped: frozenset[str] = frozenset()
+    trimmed: frozenset[str] = frozenset()
+    order: tuple[str, ...] = ()
+    """Names of the latest request of this source, in the order sent."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +79,26 @@ class Snapshot:
     source: str
     records: tuple[SourceRecord, ...]
     estimates: tuple[int, ...]
-    """Tokens of each record's text by the named counter."""
+    """Tokens of each record, calibrated."""
     counter: str
     provider: str
     model: str
     capabilities: Capabilities
     configuration: Configuration
-    output_reserve: int
-    """Tokens reserved for the reply: p75 of past replies of this source, p95 after a recovery, else a default."""
-    reserve_reason: str
-    cleared: frozenset[str] = frozenset()
-    """Names of observations cleared earlier in this run; they stay cleared, so the prefix stays."""
-    previous: tuple[tuple[str, int], ...] = ()
-    """(hash, tokens) of the sections of the latest request of this source, in the order sent."""
+    base: Base
+    reserves: Reserves
+    rates: Rates | None = None
+    factors: Mapping[str, float] = field(default_factory=dict)
+    """Actual tokens over counted ones, by section kind."""
+    expected_calls: int = 0
+    recovery: int = 0
+    held: Held = field(default_factory=Held)
+    cache: Known = field(default_factory=Known)
+    cold: bool = True
+    """Whether nothing of this source's requests is in the cache any more, so that an edit breaks nothing."""
+    flips: tuple[str, ...] = ()
+    spill_backend: bool = False
+
+    def calibrated(self, kind: str, tokens: int) -> int:
+        """Counted tokens as this endpoint will count them."""
+        return round(tokens * self.factors.get(kind, 1.0))

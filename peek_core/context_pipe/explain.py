@@ -1,13 +1,31 @@
-"""EXPLAIN ANALYZE of one request as byte-stable text: the same in terminal, page and golden files.
+"""EXPLAIN ANALYZE of one request: what each section really took, and the whole as byte-stable text.
 
-Owns: the text form. Refuses to know: colours, widths of a screen, clock.
+Owns: how actual, cached and cost are shared out over sections, and the text form: the same in terminal, page and golden
+files. Refuses to know: colours, widths of a screen, clock.
 """
 
 from __future__ import annotations
 
-from peek_core.values.call_trace import CallTrace, Explain
+from dataclasses import dataclass
+
+from peek_core.context_pipe.alerts import first_miss, hit_rate
+from peek_core.values.call_trace import CallTrace, Decision, Explain, SectionTrace
 
 DASH = "–"
+
+
+@dataclass(frozen=True)
+class SectionRow:
+    """One section with its share of what came back. None where the endpoint did not say, or no price is known.
+
+    The endpoint counts the request, not its parts: `actual` is the request's count shared out by estimate, `cached` what
+    the leading sections take of the cached tokens, `usd` both at their prices. The three add up to the request's.
+    """
+
+    section: SectionTrace
+    actual: float | None
+    cached: float | None
+    usd: float | None
 
 
 def number(value: int | None) -> str:
@@ -15,41 +33,125 @@ def number(value: int | None) -> str:
     return DASH if value is None else f"{value:,}"
 
 
+def money(usd: float | None) -> str:
+    """Dollars with as many digits as are needed; unknown is a dash.
+
+    >>> money(0.0123), money(2), money(None)
+    ('$0.0123', '$2.00', '–')
+    """
+    return DASH if usd is None else f"${usd:,.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
+
+
+def rows(trace: CallTrace) -> tuple[SectionRow, ...]:
+    """The sections in the order sent, with what each took."""
+    e, a = trace.explain, trace.analyze
+    actual = a.usage.input if a else None
+    left = float(a.usage.cached) if a and a.usage.cached is not None else None
+    scale = None if actual is None or not e.tokens else actual / e.tokens
+    found = []
+    for s in e.sections:
+        size = None if scale is None else s.sent * scale
+        cached = None if left is None or size is None else min(left, size)
+        left = None if left is None or cached is None else left - cached
+        usd = None
+        if e.rates is not None and size is not None and a is not None and a.cost is not None:
+            rate = e.rates.input if e.rates.cached is None else e.rates.cached
+            usd = ((size - (cached or 0.0)) * e.rates.input + (cached or 0.0) * rate) / 1e6
+        found.append(SectionRow(s, size, cached, usd))
+    return tuple(found)
+
+
 def explain_text(explain: Explain) -> str:
     """EXPLAIN: everything decided before sending."""
     lines = [
         f"EXPLAIN  {explain.provider} / {explain.model}  configuration {explain.configuration}",
-        f"tokens {explain.tokens:,} + reserve {explain.reserve:,} of {explain.limit:,} (estimates, {explain.counter})",
-        f"pressure raw {explain.pressure_raw:.3f}  predicted {explain.pressure_predicted:.3f}  level {explain.level}",
-        f"predicted cached prefix {explain.predicted_cached:,}",
-        "sections, in the order sent:",
+        *_pressure(explain),
     ]
     width = max((len(s.name) for s in explain.sections), default=0)
-    lines += [
-        f"  {s.name:<{width}}  {s.role:<9} {s.scope:<7} {s.tier:<11} {s.priority:<11} "
-        f"planned {s.planned:>6,}  bound {s.bound:>6,}  sent {s.sent:>6,}"
-        for s in explain.sections
-    ]
-    lines.append("decisions:")
-    for d in explain.decisions:
-        verdict = "applied" if d.applied else "skipped"
-        lines.append(f"  {d.rule:<20} {verdict}  {d.tokens_before:,} -> {d.tokens_after:,}  {d.reason}")
-    return "\n".join(lines) + "\n"
+    lines.append("sections, in the order sent:")
+    lines += [f"{_section(s, width)}{'  marker' if s.marker else ''}" for s in explain.sections]
+    return "\n".join([*lines, *_decided(explain)]) + "\n"
 
 
 def explain_analyze_text(trace: CallTrace) -> str:
     """EXPLAIN ANALYZE: the decisions, then what really happened."""
-    head = explain_text(trace.explain).replace("EXPLAIN  ", f"EXPLAIN ANALYZE  call {trace.n}, {trace.source}  ", 1)
-    if trace.analyze is None:
-        return f"{head}analyze:\n  failed: {trace.error}\n"
-    a = trace.analyze
-    hit = None if not a.usage.input or a.usage.cached is None else a.usage.cached / a.usage.input
+    e, a = trace.explain, trace.analyze
+    head = f"EXPLAIN ANALYZE  call {trace.n}, {trace.source}  {e.provider} / {e.model}  configuration {e.configuration}"
+    lines = [head, *_pressure(e), "sections, in the order sent:"]
+    width = max((len(s.name) for s in e.sections), default=0)
+    miss = first_miss(e, a.usage.cached if a else None) if a and a.usage.cached is not None else None
+    for row in rows(trace):
+        said = f"  actual {_count(row.actual)}  cached {_count(row.cached)}  {money(row.usd):>8}"
+        marks = ("  marker" if row.section.marker else "") + ("  first miss" if row.section.name == miss else "")
+        lines.append(_section(row.section, width) + said + marks)
+    lines += _decided(e)
+    lines.append("analyze:")
+    if a is None:
+        return "\n".join([*lines, f"  failed: {trace.error}"]) + "\n"
+    hit = hit_rate(a)
     error = DASH if a.estimate_error is None else f"{100 * a.estimate_error:+.1f} %"
-    lines = [
-        "analyze:",
-        f"  input {number(a.usage.input)}  cached {number(a.usage.cached)}  output {number(a.usage.output)}  "
-        f"finish {a.finish}  retries {a.retries}",
-        f"  hit rate {DASH if hit is None else f'{100 * hit:.1f} %'}  estimate error {error}  "
-        f"cost {DASH if a.cost is None else f'{a.cost:.4f}'}",
+    lines += [
+        f"  input {number(a.usage.input)}  cached {number(a.usage.cached)}  written {number(a.usage.cache_write)}  "
+        f"output {number(a.usage.output)}  reasoning {number(a.usage.reasoning)}  finish {a.finish}  retries {a.retries}",
+        f"  hit rate {DASH if hit is None else f'{100 * hit:.1f} %'}  predicted cached {e.predicted_cached:,}  "
+        f"estimate error {error}",
+        f"  cost {DASH if a.cost is None else f'{money(a.cost.usd)} (estimate, {a.cost.source}, prices of {a.cost.date})'}",
     ]
-    return head + "\n".join(lines) + "\n"
+    if a.truncated:
+        lines.append(f"  CUT: the endpoint counted {number(a.usage.input)} of about {e.tokens:,} tokens")
+    lines.append("alerts:" if trace.alerts else "alerts: none")
+    for alert in trace.alerts:
+        lines += [f"  {alert.name}: {alert.cause}", f"    {alert.todo}"]
+    return "\n".join(lines) + "\n"
+
+
+def _pressure(e: Explain) -> list[str]:
+    lines = [f"tokens {e.tokens:,} + reserve {e.reserve:,} of {e.limit:,} (estimates, {e.counter})"]
+    if e.base is not None:
+        b = e.base
+        lines.append(
+            f"base: window {b.window:,}  budget {number(b.budget)}  price cliff {number(b.cliff)}  "
+            f"refused at {number(b.ceiling)}"
+        )
+    if e.reserves is not None:
+        r = e.reserves
+        lines.append(f"reserve: reply {r.output:,} ({r.reason})  thinking {r.thinking:,}  schemas {r.schemas:,}")
+    recovery = f"  recovery {e.recovery}" if e.recovery else ""
+    lines.append(f"pressure raw {e.pressure_raw:.3f}  predicted {e.pressure_predicted:.3f}  level {e.level}{recovery}")
+    lines.append(
+        f"cache {e.strategy}{', cold' if e.cold else ''}  predicted cached {e.predicted_cached:,}  "
+        f"further calls expected {e.expected_calls}"
+    )
+    if e.flips:
+        lines.append(f"changed since the run before: {', '.join(e.flips)}")
+    if e.factors:
+        lines.append("calibration: " + "  ".join(f"{k} {v:.3f}" for k, v in sorted(e.factors.items())))
+    return lines
+
+
+def _section(s: SectionTrace, width: int) -> str:
+    return (
+        f"  {s.name:<{width}}  {s.role:<9} {s.scope:<7} {s.tier:<11} {s.priority:<11} "
+        f"planned {s.planned:>6,}  bound {s.bound:>6,}  sent {s.sent:>6,}"
+    )
+
+
+def _decided(e: Explain) -> list[str]:
+    lines = ["decisions:", *(_decision(d) for d in e.decisions)]
+    if e.shadow is not None:
+        s = e.shadow
+        applied = ", ".join(s.applied) or "nothing"
+        lines.append(
+            f"shadow {s.configuration}: tokens {s.tokens:,}  level {s.level}  predicted cached {s.predicted_cached:,}  "
+            f"applied {applied}{'  WOULD OVERFLOW' if s.overflow else ''}"
+        )
+    return lines
+
+
+def _decision(d: Decision) -> str:
+    verdict = "applied" if d.applied else "skipped"
+    return f"  {d.rule:<20} {verdict}  {d.tokens_before:,} -> {d.tokens_after:,}  {d.reason}"
+
+
+def _count(value: float | None) -> str:
+    return f"{DASH if value is None else f'{value:,.0f}':>6}"

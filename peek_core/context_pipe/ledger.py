@@ -1,27 +1,47 @@
 """The one budget ledger of a run: reserved before each call, checked at every host call.
 
-Owns: what was spent and what is left. Refuses to know: what it was spent on.
+Owns: what was spent and what is left, of this question and of the day. Refuses to know: what it was spent on.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from peek_core.errors import OutOfBudget
 from peek_core.ports import CancelToken, Clock
-from peek_core.settings import RunLimits
+from peek_core.settings import DayLimits, RunLimits
+
+
+@dataclass(frozen=True)
+class Day:
+    """What other runs have spent since midnight. `usd` counts what has a known price."""
+
+    model_calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+    wall_s: float = 0.0
 
 
 class Ledger:
-    """Counts turns, model calls, queries, tokens and wall time of one run. Safe from several threads."""
+    """Counts turns, model calls, queries, tokens, money and wall time of one run. Safe from several threads."""
 
-    def __init__(self, limits: RunLimits, clock: Clock, cancel: CancelToken) -> None:
-        self._limits = limits
+    def __init__(
+        self,
+        limits: RunLimits,
+        clock: Clock,
+        cancel: CancelToken,
+        *,
+        day: DayLimits | None = None,
+        others: Callable[[], Day] = Day,
+    ) -> None:
+        self._limits, self._day, self._others = limits, day or DayLimits(), others
         self._clock = clock
         self._cancel = cancel
         self._lock = threading.Lock()
         self._started = clock()
-        self._spent = {"model_calls": 0, "sql_queries": 0, "llm_queries": 0, "tokens": 0}
+        self._spent: dict[str, float] = {"model_calls": 0, "sql_queries": 0, "llm_queries": 0, "tokens": 0, "usd": 0.0}
 
     def spend(self, what: str, amount: int = 1) -> None:
         """Reserve; raises OutOfBudget naming spent and limit, or Cancelled."""
@@ -34,10 +54,26 @@ class Ledger:
                 raise OutOfBudget(f"The run used its {limit:,} {name}", next="Ask a narrower question.")
             self._spent[what] = spent
 
-    def settle(self, reserved: int, actual: int) -> None:
-        """Replace a token reservation by what was really used."""
+    def call(self, tokens: int, usd: float | None) -> None:
+        """Reserve one model request of so many tokens and, where its price is known, so much money."""
+        self._check_day(tokens, usd or 0.0)
+        self.spend("model_calls")
+        self.spend("tokens", tokens)
+        with self._lock:
+            money = self._spent["usd"] + (usd or 0.0)
+            if money > self._limits.usd:
+                self._spent["tokens"] -= tokens
+                raise OutOfBudget(
+                    f"The run used its ${self._limits.usd:,.2f} (estimate)", next="Ask a narrower question."
+                )
+            self._spent["usd"] = money
+
+    def settle(self, reserved: int, actual: int, reserved_usd: float | None = None, usd: float | None = None) -> None:
+        """Replace a reservation by what was really used. What was reserved stays where the price is unknown."""
         with self._lock:
             self._spent["tokens"] += actual - reserved
+            if reserved_usd is not None:
+                self._spent["usd"] += (reserved_usd if usd is None else usd) - reserved_usd
 
     def check(self) -> None:
         """Raise Cancelled if stopped, OutOfBudget when the wall time is over."""
@@ -47,7 +83,25 @@ class Ledger:
                 f"The run took longer than {self._limits.wall_s:.0f} seconds", next="Ask a narrower question."
             )
 
-    def spent(self) -> dict[str, int]:
+    def spent(self) -> Mapping[str, float]:
         """A copy of the counters."""
         with self._lock:
             return dict(self._spent)
+
+    def _check_day(self, tokens: int, usd: float) -> None:
+        others, now = self._others(), self._clock()
+        with self._lock:
+            totals = {
+                "model_calls": others.model_calls + self._spent["model_calls"] + 1,
+                "tokens": others.tokens + self._spent["tokens"] + tokens,
+                "usd": others.usd + self._spent["usd"] + usd,
+                "wall_s": others.wall_s + now - self._started,
+            }
+        for what, total in totals.items():
+            limit = getattr(self._day, what)
+            if total > limit:
+                name = {"usd": "dollars (estimate)", "wall_s": "seconds"}.get(what, what.replace("_", " "))
+                raise OutOfBudget(
+                    f"The day's {limit:,} {name} are used up",
+                    next="Go on tomorrow, or raise the limit on the Settings page.",
+                )

@@ -1,34 +1,54 @@
 """Optimize: the rules in order, each applied or skipped with a reason. Pure; EXPLAIN is complete after it.
 
-Owns: the rule order and the Explain it yields. Refuses to know: clock, random, files, providers in person.
+Owns: the table of rules and the Explain it yields. Refuses to know: clock, random, files, providers in person.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from peek_core.context_pipe.rules import clear_observations, order_by_volatility
+from peek_core.context_pipe.cache_model import predicted
+from peek_core.context_pipe.rules import (
+    clear_observations,
+    drop_rounds,
+    order_by_volatility,
+    place_markers,
+    spill,
+    trim_schemas,
+)
 from peek_core.context_pipe.rules.working import Placed, Rule, RuleContext
 from peek_core.values.call_trace import Decision, Explain, SectionTrace
 from peek_core.values.canon import SERIALIZER
 
-RULES: tuple[tuple[str, Rule], ...] = (
-    (clear_observations.NAME, clear_observations.apply),
-    (order_by_volatility.NAME, order_by_volatility.apply),
-)
+RULES: Mapping[str, Rule] = {
+    rule.NAME: rule.apply
+    for rule in (trim_schemas, clear_observations, spill, drop_rounds, order_by_volatility, place_markers)
+}
+CLOSED = {
+    trim_schemas.NAME: "what the model may call is latched for the session: trimming it would break the cache for all behind it"
+}
+"""Why a gate is closed, where there is more to say than that it is."""
 
 
-def optimize(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed, ...], Explain]:
+def optimize(placed: Sequence[Placed], context: RuleContext, bound: Decision) -> tuple[tuple[Placed, ...], Explain]:
     """Run the rules of the snapshot's configuration; returns the sections to send and the full Explain."""
+    config = context.snapshot.configuration
     current = tuple(placed)
-    decisions: list[Decision] = []
-    for name, rule in RULES:
-        if context.snapshot.configuration.transforms:
-            current, decision = rule(current, context)
-        else:
-            size = sum(p.section.tokens for p in current)
-            decision = Decision(name, False, "configuration flat runs no transform", size, size)
+    decisions = [bound]
+    for name in config.rules:
+        current, decision = RULES[name](current, context)
         decisions.append(decision)
+    size = context.tokens(current)
+    for name in RULES:
+        if name not in config.rules:
+            why = (
+                f"configuration {config.name} runs no transform"
+                if not config.rules
+                else f"configuration {config.name} keeps this gate closed"
+            )
+            if config.rules and name in CLOSED:
+                why = f"{why}: {CLOSED[name]}"
+            decisions.append(Decision(name, False, why, size, size))
     return current, _explain(placed, current, tuple(decisions), context)
 
 
@@ -37,7 +57,8 @@ def _explain(
 ) -> Explain:
     snapshot, plan = context.snapshot, context.plan
     planned = {r.name: t for r, t in zip(snapshot.records, snapshot.estimates, strict=True)}
-    size = {p.record.name: p.section.tokens for p in bound}
+    size = {p.record.name: context.size(p) for p in bound}
+    sizes = [context.size(p) for p in sent]
     sections = tuple(
         SectionTrace(
             name=p.record.name,
@@ -46,13 +67,16 @@ def _explain(
             scope=p.section.scope,
             tier=p.section.tier,
             priority=p.section.priority,
-            planned=planned[p.record.name],
-            bound=size[p.record.name],
-            sent=p.section.tokens,
+            planned=planned.get(p.record.name, 0),
+            bound=size.get(p.record.name, 0),
+            sent=tokens,
             hash=p.section.hash,
+            budget=plan.budgets.get(p.record.name),
+            marker=p.section.marker,
         )
-        for p in sent
+        for p, tokens in zip(sent, sizes, strict=True)
     )
+    cache = snapshot.capabilities.cache
     return Explain(
         sections=sections,
         decisions=decisions,
@@ -66,15 +90,15 @@ def _explain(
         provider=snapshot.provider,
         model=snapshot.model,
         serializer=SERIALIZER,
-        predicted_cached=shared_prefix(snapshot.previous, sections),
+        predicted_cached=predicted([p.section for p in sent], sizes, cache, snapshot.cache),
+        used=plan.used,
+        base=snapshot.base,
+        reserves=snapshot.reserves,
+        recovery=snapshot.recovery,
+        strategy=cache.match,
+        cold=snapshot.cold,
+        flips=snapshot.flips,
+        expected_calls=snapshot.expected_calls,
+        factors={k: v for k, v in snapshot.factors.items() if v != 1.0},
+        rates=snapshot.rates,
     )
-
-
-def shared_prefix(previous: Sequence[tuple[str, int]], sections: Sequence[SectionTrace]) -> int:
-    """Tokens of the leading sections that are byte-equal to the previous request's."""
-    total = 0
-    for (was, _), now in zip(previous, sections, strict=False):
-        if was != now.hash:
-            break
-        total += now.sent
-    return total

@@ -1,14 +1,17 @@
-"""Plan: snapshot -> reserves, pressure, compression level. Pure; loads nothing (ContextPipe, section 3.1).
+"""Plan: snapshot -> reserves, pressure, compression level, section budgets. Pure; loads nothing (ContextPipe, 3.1).
 
 Owns: the pressure formula and its thresholds. Refuses to know: section texts beyond their token counts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from peek_core.context_pipe.catalog import Snapshot
+from peek_core.context_pipe.catalog import Configuration, Snapshot
+from peek_core.values.call_trace import Base, Explain
+from peek_core.values.sources import ANCHORS, Priority
 
 
 class CompressionLevel(StrEnum):
@@ -18,6 +21,10 @@ class CompressionLevel(StrEnum):
     TRIM_SCHEMAS = "trim_schemas"
     COMPACT_HISTORY = "compact_history"
     AGGRESSIVE_PRUNE = "aggressive_prune"
+
+    @property
+    def rank(self) -> int:
+        return list(CompressionLevel).index(self)
 
 
 THRESHOLDS = (
@@ -32,11 +39,20 @@ class ContextPlan:
     """What Bind and Optimize work to. Tokens throughout; pressures are shares of `limit`."""
 
     limit: int
+    hard: int
+    """What may not be exceeded: the window, or what a refusal has taught."""
     reserve: int
     used: int
     pressure_raw: float
     pressure_predicted: float
     level: CompressionLevel
+    budgets: Mapping[str, int]
+    """By record name, for those that may be left out: the most they may take."""
+
+    @property
+    def forced(self) -> bool:
+        """Whether the request is about to overflow, so that an edit needs no other reason."""
+        return self.used + self.reserve >= 0.90 * self.hard
 
 
 def level_of(pressure: float) -> CompressionLevel:
@@ -48,11 +64,48 @@ def level_of(pressure: float) -> CompressionLevel:
     return next((level for bound, level in THRESHOLDS if pressure >= bound), CompressionLevel.NORMAL)
 
 
+def base_of(base: Base, configuration: Configuration) -> int:
+    """Tokens that pressure is measured against."""
+    counted = [base.window, base.ceiling]
+    if configuration.base == "smallest":
+        counted += [base.cliff, base.budget]
+    return min(n for n in counted if n is not None)
+
+
+def level_for(raw: float, predicted: float, predictive: bool, recovery: int) -> CompressionLevel:
+    """Prediction may raise the level, never lower it; a request refused for its length prunes."""
+    if recovery:
+        return CompressionLevel.AGGRESSIVE_PRUNE
+    return level_of(max(raw, predicted) if predictive else raw)
+
+
 def plan(snapshot: Snapshot) -> ContextPlan:
-    """P_raw = T/L and P_pred = (T + R)/L; the level follows the higher of the two, never the lower."""
-    limit = snapshot.capabilities.window
-    used = sum(snapshot.estimates)
-    reserve = min(snapshot.output_reserve, snapshot.capabilities.max_output)
-    raw = used / limit
-    predicted = (used + reserve) / limit
-    return ContextPlan(limit, reserve, used, raw, predicted, level_of(max(raw, predicted)))
+    """P_raw = T/L and P_pred = (T + R)/L over the base of the configuration."""
+    limit = base_of(snapshot.base, snapshot.configuration)
+    hard = min(n for n in (snapshot.base.window, snapshot.base.ceiling) if n is not None)
+    used, reserve = sum(snapshot.estimates), snapshot.reserves.total
+    raw, predicted = used / limit, (used + reserve) / limit
+    level = level_for(raw, predicted, snapshot.configuration.predictive, snapshot.recovery)
+    return ContextPlan(limit, hard, reserve, used, raw, predicted, level, _budgets(snapshot, limit - reserve))
+
+
+def recomputed_level(explain: Explain, configuration: Configuration) -> CompressionLevel:
+    """The level by what a stored trace says, for whoever doubts it. Raises ValueError where the trace is too old."""
+    if explain.base is None or explain.reserves is None:
+        raise ValueError("this trace was stored before levels could be recomputed")
+    limit = base_of(explain.base, configuration)
+    raw, predicted = explain.used / limit, (explain.used + explain.reserves.total) / limit
+    return level_for(raw, predicted, configuration.predictive, explain.recovery)
+
+
+def _budgets(snapshot: Snapshot, room: int) -> dict[str, int]:
+    """What stays goes first; what may be left out shares the rest, the dearest first."""
+    rows = list(zip(snapshot.records, snapshot.estimates, strict=True))
+    room -= sum(size for r, size in rows if r.priority is Priority.NEVER or r.kind in ANCHORS)
+    budgets: dict[str, int] = {}
+    for priority in (Priority.LAST_RESORT, Priority.NORMAL, Priority.FIRST):
+        for record, size in rows:
+            if record.priority is priority and record.kind not in ANCHORS:
+                budgets[record.name] = max(0, min(size, room))
+                room -= budgets[record.name]
+    return budgets

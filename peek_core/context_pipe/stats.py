@@ -1,43 +1,241 @@
-"""Statistics Plan reads and Feedback writes: reply lengths and token calibration.
+"""Statistics Plan reads and Feedback writes (ContextPipe, PipelineStats).
 
-Owns: an exact digest of up to 512 replies per (model, source) and the recovery flag. Refuses to know: requests.
+Owns: an exact digest of up to 512 replies per (model, source), moving averages of hit rate (0.1), tokens per section kind
+and calibration (0.3), rings of 64 cache breaks and compactions, the recovery state, and the trails of recent requests.
+Refuses to know: requests, storage; `as_data` and `of_data` are for whoever keeps them. Safe from several threads.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from peek_core.context_pipe.cache_model import KEPT, Trail
+from peek_core.values.call_trace import Reserves
 
 DIGEST = 512
+RING = 64
+HIT_ALPHA = 0.1
+TOKEN_ALPHA = 0.3
 DEFAULT_OUTPUT = 1_200
 """Tokens reserved for a reply before any was seen."""
+EXPECTED_CALLS = 6
+"""Requests a run is taken to need before any run was seen."""
+BELIEVED = (0.5, 2.5)
+"""Actual over estimated tokens outside of this is no tokenizer but a lie or a cut, and teaches nothing."""
 
 
-def percentile(values: list[int], share: float) -> int:
+def percentile(values: Sequence[int], share: float) -> int:
     """Nearest-rank percentile of a non-empty list."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered) + 0.5) - 1))]
 
 
-@dataclass
+def moved(held: float | None, seen: float, alpha: float) -> float:
+    """An exponential moving average, begun at its first value.
+
+    >>> moved(None, 4.0, 0.3), round(moved(4.0, 8.0, 0.3), 2)
+    (4.0, 5.2)
+    """
+    return seen if held is None else held + alpha * (seen - held)
+
+
 class PipelineStats:
     """Read in Plan, written in Feedback only. A failed Execute adds no sample but sets the recovery state."""
 
-    replies: dict[tuple[str, str], deque[int]] = field(default_factory=dict)
-    recovering: set[tuple[str, str]] = field(default_factory=set)
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._replies: dict[str, deque[int]] = {}
+        self._runs: dict[str, deque[int]] = {}
+        self._hit: float | None = None
+        self._kinds: dict[str, float] = {}
+        self._factors: dict[str, dict[str, float]] = {}
+        self._breaks: deque[dict[str, Any]] = deque(maxlen=RING)
+        self._compactions: deque[dict[str, Any]] = deque(maxlen=RING)
+        self._recovering: dict[str, int] = {}
+        self._ceilings: dict[str, int] = {}
+        self._trails: dict[str, deque[Trail]] = {}
+        self._latched: dict[str, dict[str, str]] = {}
 
-    def reserve(self, model: str, source: str) -> tuple[int, str]:
-        """Tokens to reserve for the reply, and why."""
-        seen = self.replies.get((model, source))
+    # What Plan reads
+
+    def reserves(self, model: str, source: str, most: int) -> Reserves:
+        """Tokens to keep free for the reply: p75 of past ones of this model and source, p95 after a recovery event."""
+        with self._lock:
+            seen, recovering = (
+                list(self._replies.get(f"{model}|{source}", ())),
+                self._recovering.get(f"{model}|{source}"),
+            )
         if not seen:
-            return DEFAULT_OUTPUT, f"no reply of {source} seen yet: {DEFAULT_OUTPUT:,}"
-        share, name = (0.95, "p95 after a recovery") if (model, source) in self.recovering else (0.75, "p75")
-        value = percentile(list(seen), share)
-        return value, f"{name} of {len(seen)} replies: {value:,}"
+            size = min(DEFAULT_OUTPUT, most)
+            return Reserves(size, f"no reply of {source} seen yet: {size:,}")
+        share, name = (0.95, "p95 after a recovery") if recovering else (0.75, "p75")
+        value = min(percentile(seen, share), most)
+        return Reserves(value, f"{name} of {len(seen)} replies: {value:,}")
 
-    def add(self, model: str, source: str, output: int) -> None:
-        self.replies.setdefault((model, source), deque(maxlen=DIGEST)).append(output)
-        self.recovering.discard((model, source))
+    def recoveries(self, model: str, source: str) -> int:
+        """Recovery events since the last success."""
+        with self._lock:
+            return self._recovering.get(f"{model}|{source}", 0)
+
+    def tokens_of(self, kind: str) -> int:
+        """What a section of this kind has taken lately; 0 where none was seen."""
+        with self._lock:
+            return round(self._kinds.get(kind, 0.0))
+
+    def factors(self, endpoint: str, model: str) -> dict[str, float]:
+        """Calibration by section kind, to three digits so that estimates move rarely."""
+        with self._lock:
+            return {k: round(v, 3) for k, v in sorted(self._factors.get(f"{endpoint}|{model}", {}).items())}
+
+    def expected_calls(self, source: str, done: int) -> int:
+        """Further requests of a run that has made `done`: the median of past runs, never less than one."""
+        with self._lock:
+            seen = list(self._runs.get(source, ()))
+        usual = percentile(seen, 0.5) if seen else EXPECTED_CALLS
+        return max(1, usual - done) if done <= usual else max(1, done // 2)
+
+    def trails(self, endpoint: str, model: str) -> tuple[Trail, ...]:
+        with self._lock:
+            return tuple(self._trails.get(f"{endpoint}|{model}", ()))
+
+    def ceiling(self, endpoint: str, model: str) -> int | None:
+        """Tokens that were refused as too long, or None."""
+        with self._lock:
+            return self._ceilings.get(f"{endpoint}|{model}")
+
+    def latched(self, source: str) -> dict[str, str]:
+        with self._lock:
+            return dict(self._latched.get(source, {}))
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Moving average of the prefix-cache hit rate; None before any was reported."""
+        with self._lock:
+            return self._hit
+
+    # What Feedback writes
+
+    def succeeded(self, model: str, source: str, output: int) -> None:
+        """One usage sample."""
+        with self._lock:
+            self._replies.setdefault(f"{model}|{source}", deque(maxlen=DIGEST)).append(output)
+            self._recovering.pop(f"{model}|{source}", None)
+
+    def hit(self, share: float) -> None:
+        with self._lock:
+            self._hit = moved(self._hit, share, HIT_ALPHA)
+
+    def measured(self, endpoint: str, model: str, kinds: Mapping[str, int], actual: int, estimate: int) -> None:
+        """Learn the tokenizer: every kind moves by its share of the request towards actual over estimate."""
+        with self._lock:
+            for kind, tokens in kinds.items():
+                self._kinds[kind] = moved(self._kinds.get(kind), tokens, TOKEN_ALPHA)
+            if not estimate or not BELIEVED[0] <= actual / estimate <= BELIEVED[1]:
+                return
+            held, total = self._factors.setdefault(f"{endpoint}|{model}", {}), sum(kinds.values())
+            for kind, tokens in kinds.items():
+                now = held.get(kind, 1.0)
+                # A request of one kind moves it by the full rate; one that is a tenth of it by a tenth.
+                held[kind] = now * (1 + TOKEN_ALPHA * (tokens / total if total else 0) ** 0.5 * (actual / estimate - 1))
+
+    def broke(self, call: str, cause: str) -> None:
+        with self._lock:
+            self._breaks.append({"call": call, "cause": cause})
+
+    def compacted(self, call: str, rule: str, before: int, after: int) -> None:
+        with self._lock:
+            self._compactions.append({"call": call, "rule": rule, "before": before, "after": after})
 
     def failed(self, model: str, source: str) -> None:
-        self.recovering.add((model, source))
+        """A recovery event: no sample, but the next reserve is p95."""
+        with self._lock:
+            self._recovering[f"{model}|{source}"] = self._recovering.get(f"{model}|{source}", 0) + 1
+
+    def refused_at(self, endpoint: str, model: str, tokens: int) -> None:
+        """A request of so many tokens was too long."""
+        with self._lock:
+            key = f"{endpoint}|{model}"
+            self._ceilings[key] = min(self._ceilings.get(key, tokens), tokens)
+
+    def sent(self, endpoint: str, model: str, trail: Trail) -> None:
+        with self._lock:
+            self._trails.setdefault(f"{endpoint}|{model}", deque(maxlen=KEPT)).append(trail)
+
+    def latch(self, source: str, values: Mapping[str, str]) -> None:
+        with self._lock:
+            self._latched[source] = dict(values)
+
+    def run_ended(self, calls: Mapping[str, int]) -> None:
+        """How many requests a run made, by source."""
+        with self._lock:
+            for source, count in calls.items():
+                self._runs.setdefault(source, deque(maxlen=DIGEST)).append(count)
+
+    # Keeping
+
+    def usage_samples(self) -> dict[str, Any]:
+        """Everything a failed call may not touch."""
+        with self._lock:
+            return {
+                "replies": {k: list(v) for k, v in self._replies.items()},
+                "hit": self._hit,
+                "kinds": dict(self._kinds),
+                "factors": {k: dict(v) for k, v in self._factors.items()},
+            }
+
+    def as_data(self) -> dict[str, Any]:
+        """JSON types; trails are hashes and times only."""
+        with self._lock:
+            return {
+                **self.usage_samples(),
+                "runs": {k: list(v) for k, v in self._runs.items()},
+                "breaks": list(self._breaks),
+                "compactions": list(self._compactions),
+                "recovering": dict(self._recovering),
+                "ceilings": dict(self._ceilings),
+                "trails": {k: [asdict(t) for t in v] for k, v in self._trails.items()},
+                "latched": {k: dict(v) for k, v in self._latched.items()},
+            }
+
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> PipelineStats:
+        """What `as_data` gave; what is missing starts empty."""
+        made = cls()
+        made._replies = {k: deque(v, DIGEST) for k, v in data.get("replies", {}).items()}
+        made._runs = {k: deque(v, DIGEST) for k, v in data.get("runs", {}).items()}
+        made._hit = data.get("hit")
+        made._kinds = dict(data.get("kinds", {}))
+        made._factors = {k: dict(v) for k, v in data.get("factors", {}).items()}
+        made._breaks.extend(data.get("breaks", ()))
+        made._compactions.extend(data.get("compactions", ()))
+        made._recovering = dict(data.get("recovering", {}))
+        made._ceilings = dict(data.get("ceilings", {}))
+        made._trails = {k: deque(map(_trail, v), KEPT) for k, v in data.get("trails", {}).items()}
+        made._latched = {k: dict(v) for k, v in data.get("latched", {}).items()}
+        return made
+
+
+def _trail(data: Mapping[str, Any]) -> Trail:
+    return Trail(
+        tuple(data["names"]),
+        tuple(data["chain"]),
+        tuple(data["marked"]),
+        reply=str(data["reply"]),
+        at=float(data["at"]),
+    )
+
+
+def kinds_of(sections: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Tokens by kind.
+
+    >>> kinds_of([("map", 3), ("question", 1), ("map", 2)])
+    {'map': 5, 'question': 1}
+    """
+    found: dict[str, int] = {}
+    for kind, tokens in sections:
+        found[kind] = found.get(kind, 0) + tokens
+    return found

@@ -9,23 +9,27 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
+from itertools import groupby
 from typing import Any
 from urllib.parse import urlsplit
 
-from peek_core.errors import EndpointFailed, Refused
+from peek_core.errors import EndpointFailed, Refused, TooLong
 from peek_core.ports import CancelToken, Capabilities
+from peek_core.providers.cache_rules import cache_rules
 from peek_core.providers.loop import LoopThread
 from peek_core.settings import EndpointSettings
+from peek_core.values.canon import escaped
 from peek_core.values.messages import Completion, PromptSection, Usage
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 MAX_WAIT_S = 20.0
+PARALLEL = 4
+"""Requests one endpoint is sent at a time."""
 
 
 def check_url(base_url: str) -> None:
@@ -53,21 +57,44 @@ class ChatCompletions:
     def __init__(self, settings: EndpointSettings, loop: LoopThread) -> None:
         check_url(settings.base_url)
         self._settings, self._loop = settings, loop
-        self.model = settings.model
-        self.capabilities = Capabilities(window=settings.window, max_output=settings.max_output_tokens)
+        self.model, self.endpoint = settings.model, settings.base_url
+        window = settings.window or settings.budget
+        self.capabilities = Capabilities(
+            window=window,
+            max_output=min(settings.max_output_tokens, window // 2),
+            budget=settings.budget,
+            cache=cache_rules(settings.base_url, settings.model, settings.cache),
+            parallel=PARALLEL,
+        )
         self._client: Any = None
         self._lock = threading.Lock()
 
+    @classmethod
+    def offline(cls, model: str, capabilities: Capabilities, loop: LoopThread) -> ChatCompletions:
+        """One that encodes for a model whose endpoint is not at hand, and has no address to send to."""
+        made = cls(EndpointSettings("https://nowhere.invalid", model), loop)
+        made.capabilities = capabilities
+        return made
+
     def encode(self, sections: Sequence[PromptSection], schema: Mapping[str, Any] | None) -> bytes:
-        """Compact JSON in a fixed key order; neighbouring sections of one role become one message."""
-        messages: list[dict[str, str]] = []
-        for s in sections:
-            if messages and messages[-1]["role"] == s.role:
-                messages[-1]["content"] += "\n\n" + s.text
+        """Compact JSON in a fixed key order; neighbouring sections of one role become one message.
+
+        Where the endpoint takes markers, every section is a content part of its own, marked or not: its bytes must not
+        depend on whether a marker stands there.
+        """
+        parts = self.capabilities.cache.marker
+        messages = []
+        for role, group in groupby(sections, key=lambda s: s.role):
+            if parts:
+                content = b"[" + b",".join(_part_of(s, parts) for s in group) + b"]"
             else:
-                messages.append({"role": s.role, "content": s.text})
-        body = {"model": self.model, "messages": messages, "stream": True, "stream_options": {"include_usage": True}}
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+                content = b'"' + b"\\n\\n".join(escaped(s.text) for s in group) + b'"'
+            messages.append(b'{"role":"' + role.encode() + b'","content":' + content + b"}")
+        model = json.dumps(self.model, ensure_ascii=False).encode()
+        return (
+            b'{"model":' + model + b',"messages":[' + b",".join(messages) + b"]"
+            b',"stream":true,"stream_options":{"include_usage":true}}'
+        )
 
     def send(self, wire: bytes, cancel: CancelToken, on_first_byte: Callable[[], None]) -> Completion:
         """Stream the reply to its end. Raises EndpointFailed or Cancelled."""
@@ -188,7 +215,7 @@ class ChatCompletions:
                 next="Check model name and base URL on the Settings page.",
             )
         if code in (400, 413) and _too_long(f"{getattr(failure, 'code', '')} {said}".lower()):
-            return EndpointFailed(
+            return TooLong(
                 f"The request is longer than the model's window ({code})",
                 next="Ask a narrower question, or lower the window on the Settings page.",
             )
@@ -214,11 +241,6 @@ class ChatCompletions:
         text = " ".join(str(said).split())
         return (text.replace(self._settings.key, "…") if self._settings.key else text)[:200]
 
-    def _without_key(self, message: Any) -> str:
-        """What the endpoint said, in one line; some repeat the key they refuse."""
-        text = re.sub(r"^Error code: \d+ - ", "", " ".join(str(message).split()))
-        return (text.replace(self._settings.key, "…") if self._settings.key else text)[:200]
-
     def _host(self) -> str:
         return urlsplit(self._settings.base_url).hostname or ""
 
@@ -234,6 +256,16 @@ class ChatCompletions:
                     timeout=openai.Timeout(self._settings.read_timeout_s, connect=10.0),
                 )
             return self._client
+
+
+def _part_of(section: PromptSection, marker: str) -> bytes:
+    """One content part, with the provider's own field where a reusable prefix ends."""
+    field = {
+        "anthropic": b',"cache_control":{"type":"ephemeral"}',
+        "openai": b',"prompt_cache_breakpoint":{"mode":"explicit"}',
+    }
+    said = field[marker] if section.marker else b""
+    return b'{"type":"text","text":"' + escaped(section.text) + b'"' + said + b"}"
 
 
 class _Transient(Exception):

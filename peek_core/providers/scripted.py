@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from peek_core.errors import EndpointFailed
-from peek_core.ports import CancelToken, Capabilities
+from peek_core.ports import CacheRules, CancelToken, Capabilities
 from peek_core.values.canon import canonical_json
 from peek_core.values.messages import Completion, PromptSection, Usage
 
@@ -19,10 +19,13 @@ class Scripted:
 
     name = "scripted"
     model = "scripted"
+    endpoint = ""
 
-    def __init__(self, replies: Sequence[str | EndpointFailed], window: int = 64_000) -> None:
+    def __init__(
+        self, replies: Sequence[str | EndpointFailed], window: int = 64_000, cache: CacheRules | None = None
+    ) -> None:
         self._replies = list(replies)
-        self.capabilities = Capabilities(window=window, max_output=8_000)
+        self.capabilities = Capabilities(window=window, max_output=8_000, cache=cache or CacheRules())
         self.wires: list[bytes] = []
 
     def encode(self, sections: Sequence[PromptSection], schema: Mapping[str, Any] | None) -> bytes:

@@ -85,6 +85,15 @@ calls = Table(
     Column("at", Float, nullable=False),
     Column("trace", Text, nullable=False),
     Column("reply", String(80)),
+    Column("tokens", Integer, nullable=False, server_default="0"),
+    Column("usd", Float),
+)
+
+statistics = Table(
+    "statistics",
+    metadata,
+    Column("dataset", String(40), primary_key=True),
+    Column("body", Text, nullable=False),
 )
 
 bodies = Table(
@@ -124,4 +133,5 @@ map_events = Table(
 )
 
 Index("map_event_of", map_events.c.dataset, map_events.c.arm, map_events.c.number)
+Index("call_at", calls.c.at)
 Index("run_waiting", runs.c.phase, runs.c.created)

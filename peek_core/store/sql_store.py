@@ -1,27 +1,21 @@
 """The store over SQLAlchemy Core: datasets, runs, events, call traces, map versions.
 
 Owns: every write to the database and its transactions. Refuses to know: what a run or a map means.
-SQLite runs in WAL mode with synchronous NORMAL; several processes may share one data directory.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import Connection, Engine, Row, create_engine, delete, event, func, insert, select, update
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
-from peek_core.errors import Broken, Conflict, NotFound
-from peek_core.ports import Clock
+from peek_core.errors import Conflict, NotFound
 from peek_core.store import schema as t
-from peek_core.values.call_trace import CallTrace
+from peek_core.store.call_rows import CallRows
 from peek_core.values.codec import dump, load
 from peek_core.values.dataset import Dataset, DatasetVersion, LoadReport, Profile
 from peek_core.values.events import Event
@@ -41,60 +35,8 @@ class Act(Protocol):
     def author(self) -> str: ...
 
 
-def open_engine(url: str) -> Engine:
-    """An engine with SQLite's pragmas set on each connection."""
-    engine = create_engine(url, connect_args={"timeout": 30} if url.startswith("sqlite") else {})
-    if engine.dialect.name == "sqlite":
-
-        @event.listens_for(engine, "connect")
-        def _pragmas(connection: Any, _record: Any) -> None:
-            for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000", "foreign_keys=ON"):
-                connection.execute(f"PRAGMA {pragma}")
-
-    return engine
-
-
-def migrate(engine: Engine) -> None:
-    """Bring the schema up to date; safe when several processes start at once."""
-    config = Config()
-    config.set_main_option("script_location", str(files("peek_core.store").joinpath("migrations")))
-    for attempt in range(20):
-        try:
-            with engine.begin() as connection:
-                config.attributes["connection"] = connection
-                command.upgrade(config, "head")
-            return
-        except (OperationalError, IntegrityError):
-            if attempt == 19:
-                raise
-            time.sleep(0.1)
-
-
-class SqlStore:
+class SqlStore(CallRows):
     """All of it behind plain methods; each call is one transaction."""
-
-    def __init__(self, url: str, clock: Clock) -> None:
-        self._engine = open_engine(url)
-        self._clock = clock
-        self.writes = 0
-        """Grows after every write of this process: unchanged, what was read a moment ago still stands."""
-        migrate(self._engine)
-
-    def close(self) -> None:
-        self._engine.dispose()
-
-    @contextlib.contextmanager
-    def _write(self) -> Iterator[Connection]:
-        try:
-            with self._engine.begin() as connection:
-                yield connection
-            self.writes += 1
-        except OperationalError as failure:
-            raise Broken("The data directory can't be written", next="Check free space and permissions.") from failure
-
-    def _rows(self, statement: Any) -> Sequence[Row[Any]]:
-        with self._engine.connect() as connection:
-            return connection.execute(statement).all()
 
     # Datasets
 
@@ -328,57 +270,6 @@ class SqlStore:
         e = t.events
         rows = self._rows(select(e).where(e.c.run == run, e.c.seq > after).order_by(e.c.seq))
         return tuple(Event(r.run, r.seq, r.name, r.at, json.loads(r.body)) for r in rows)
-
-    # Call traces
-
-    def add_call(self, dataset: str, trace: CallTrace, texts: Mapping[str, str], reply: tuple[str, str] | None) -> None:
-        """A call trace and the texts it speaks of, each text once per dataset. `reply` is (hash, text)."""
-        now = self._clock()
-        everything = dict(texts) | ({reply[0]: reply[1]} if reply else {})
-        with self._write() as c:
-            known = set(
-                c.execute(
-                    select(t.bodies.c.hash).where(t.bodies.c.dataset == dataset, t.bodies.c.hash.in_(everything))
-                ).scalars()
-            )
-            new = [
-                {"dataset": dataset, "hash": h, "at": now, "text": x} for h, x in everything.items() if h not in known
-            ]
-            for row in new:
-                c.execute(insert(t.bodies).prefix_with("OR IGNORE", dialect="sqlite").values(row))
-            c.execute(
-                insert(t.calls).values(
-                    id=trace.id,
-                    run=trace.run,
-                    dataset=dataset,
-                    n=trace.n,
-                    at=trace.at,
-                    trace=dump(trace),
-                    reply=reply[0] if reply else None,
-                )
-            )
-
-    def calls(self, run: str) -> tuple[CallTrace, ...]:
-        rows = self._rows(select(t.calls.c.trace).where(t.calls.c.run == run).order_by(t.calls.c.n))
-        return tuple(load(CallTrace, r.trace) for r in rows)
-
-    def call(self, id: str) -> tuple[CallTrace, str | None]:
-        """A trace and the hash of its reply."""
-        rows = self._rows(select(t.calls).where(t.calls.c.id == id))
-        if not rows:
-            raise NotFound(f"There is no call {id!r}")
-        return load(CallTrace, rows[0].trace), rows[0].reply
-
-    def texts(self, dataset: str, hashes: Sequence[str]) -> dict[str, str]:
-        rows = self._rows(
-            select(t.bodies.c.hash, t.bodies.c.text).where(t.bodies.c.dataset == dataset, t.bodies.c.hash.in_(hashes))
-        )
-        return {r.hash: r.text for r in rows}
-
-    def drop_texts(self, before: float) -> int:
-        """Retention: remove section texts older than a moment."""
-        with self._write() as c:
-            return int(c.execute(delete(t.bodies).where(t.bodies.c.at < before)).rowcount)
 
     # Maps
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 SERIALIZER = "peek-canon-1"
@@ -68,3 +69,9 @@ def content_hash(value: Any) -> str:
     """`sha256:` and the hex digest of the text, or of the value's canonical JSON."""
     text = value if isinstance(value, str) else canonical_json(value)
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+@lru_cache(maxsize=4_096)
+def escaped(text: str) -> bytes:
+    """The text inside a JSON string, without its quotes; the same object is escaped once."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "replace")

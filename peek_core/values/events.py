@@ -18,6 +18,10 @@ EventName = Literal[
     "sub_call",  # turn, asked, answered
     "shown",  # turn, table
     "step",  # step: Step
+    "recall",  # turn, section, start, characters: a shortened or cleared section was read on
+    "alert",  # source, call, name, cause
+    "recovery",  # source, tokens before and after: a request refused for its length is made shorter
+    "truncated",  # source, estimated, counted: the endpoint seems to have read a part only
     "answer",  # answer: Answer, checked numbers
     "ended",  # status, reason
     "distilled",  # diagnosis, tags, candidates

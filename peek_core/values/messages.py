@@ -30,6 +30,8 @@ class PromptSection:
     scope: str = "none"
     tier: str = "per_turn"
     priority: str = "normal"
+    marker: bool = False
+    """Whether the provider is told that a reusable prefix ends here."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ Owns: lifecycle tiers, scopes, priorities, record kinds. Refuses to know: how a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -61,19 +61,25 @@ class Kind(StrEnum):
     OBSERVATION = "observation"
     QUESTION = "question"
     SUB_CALL = "sub_call"
+    NOTICE = "notice"
 
 
 ANCHORS = frozenset({Kind.IDENTITY, Kind.CONSTRAINTS})
 """Kinds nothing is ever moved across, and that are never dropped or spilled."""
 
 
+UNSPILLABLE = frozenset({*ANCHORS, Kind.WORKING_MEMORY})
+"""Kinds that are sent whole or not at all."""
+
+
 @dataclass(frozen=True)
 class SourceRecord:
-    """One thing a prompt may contain.
+    """One thing a prompt may contain (ContextPipe, source catalog).
 
-    `text` is the content (already loaded by its owner, or a short placeholder's source); `data` its typed form.
-    `pair` names records that must stay adjacent (a cell and its observation). `cleared` is what stands in for the
-    text once it was cleared.
+    `text` is the content where its owner has it at hand; otherwise `load` fetches it in Bind, and `est_tokens` is what
+    Plan goes by until then (None: what this kind has taken lately). `data` is the typed form for a provider that reads
+    structure. `pair` names records that must stay adjacent (a cell and its observation); `depends` names records that
+    must come before this one. `cleared` and `trimmed` are what stands in for the text once it was cleared or trimmed.
     """
 
     name: str
@@ -82,8 +88,17 @@ class SourceRecord:
     scope: Scope
     priority: Priority
     role: Role
-    text: str
+    text: str = ""
     data: Mapping[str, Any] | None = None
     pair: str = ""
     recoverable: bool = False
+    """Whether the whole text can be read back after it was cleared or spilled."""
     cleared: str = ""
+    trimmed: str = ""
+    markerable: bool = True
+    """Whether a provider's cache marker may stand at its end."""
+    depends: tuple[str, ...] = ()
+    load: Callable[[], str] | None = field(default=None, compare=False, repr=False)
+    est_tokens: int | None = None
+    bind_latency_s: float = 0.0
+    """What loading is expected to take; 0 for what is at hand."""

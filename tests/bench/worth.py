@@ -132,7 +132,7 @@ def play(
             run = w.wait(w.ask(dataset, golds[n][0].question, arm=arm))
             answer = run.trajectory.answer if run.trajectory else None
             right[n] += grade(golds[n][1], run.status, answer) == "right"
-            tokens += [max((c.explain.tokens for c in w.calls(run.id)), default=0)]
+            tokens += [max((c.explain.tokens for c in w.explaining.calls(run.id)), default=0)]
     return Row(name, tuple(r / repeats for r in right), statistics.mean(tokens) if tokens else None)
 
 
@@ -156,9 +156,9 @@ def measure(
             chosen = provider(corpus) if provider else None
             w = Workspace(settings.read(data_dir=Path(folder)), provider=(lambda one=chosen: one) if chosen else None)  # type: ignore[misc]
             try:
-                analyst = w.analyst()
+                analyst = w.endpoints.analyst()
                 dataset = w.load_sample(corpus.sample).id
-                w.share(dataset, "sample_rows")
+                w.endpoints.share(dataset, "sample_rows")
                 golds = [(q, gold(w, dataset, corpus, q)) for q in corpus.questions[:questions]]
                 maps_of = {c.name: given(w, dataset, corpus, c) for c in CONDITIONS}
                 if found:

@@ -13,7 +13,7 @@ import pytest
 
 from peek_core.agents.observation import Sharing
 from peek_core.agents.records import conversation_record, fixed_records, profile_record, question_record
-from peek_core.context_pipe.bind import Binder, bind
+from peek_core.context_pipe.bind import Binder
 from peek_core.errors import Cancelled
 from peek_core.jobs import CancelSignal
 from peek_core.ports import Provider
@@ -45,7 +45,7 @@ def sections() -> tuple[PromptSection, ...]:
     told = profile_record(profile, Sharing.SAMPLE_ROWS)
     earlier = conversation_record((), Sharing.SAMPLE_ROWS)
     asked = question_record("How many tickets by channel?", "2026-03-31", 1, 29)
-    return bind(Binder(len), (*fixed_records(), told, earlier, asked))
+    return tuple(map(Binder(len).section, (*fixed_records(), told, earlier, asked)))
 
 
 def hashes() -> dict[str, str]:
@@ -76,7 +76,7 @@ def test_encoding_is_pure(provider: Provider) -> None:
 
 def test_a_changed_question_changes_the_bytes(provider: Provider) -> None:
     *most, last = sections()
-    other = bind(Binder(len), (question_record("How many?", "2026-03-31", 1, 29),))
+    other = (Binder(len).section(question_record("How many?", "2026-03-31", 1, 29)),)
     assert provider.encode([*most, last], None) != provider.encode([*most, *other], None)
 
 

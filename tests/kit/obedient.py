@@ -21,6 +21,7 @@ class Obedient:
 
     name = "scripted"
     model = "obedient script, no model"
+    endpoint = ""
     capabilities = Capabilities(window=64_000, max_output=8_000)
 
     def __init__(self, corpus: Corpus) -> None:

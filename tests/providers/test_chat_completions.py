@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from peek_core.endpoints import NeedsConsent
 from peek_core.errors import Cancelled, EndpointFailed, Refused
 from peek_core.jobs import CancelSignal
 from peek_core.providers.chat_completions import ChatCompletions, check_url, normalised
@@ -33,7 +34,7 @@ from peek_core.providers.simulator import (
 )
 from peek_core.settings import EndpointSettings
 from peek_core.values.messages import Completion, PromptSection, Usage
-from peek_core.workspace import NeedsConsent, Workspace
+from peek_core.workspace import Workspace
 
 KEY = "sk-canary-0123456789"
 CANARY = "Ottilie Canary-Fernsby"
@@ -335,8 +336,8 @@ def test_data_never_goes_to_another_machine_in_the_clear(url: str, open_workspac
         ChatCompletions(settings, LOOP)
     w = open_workspace()
     with pytest.raises(Refused):
-        w.use_endpoint(settings)
-    assert w.endpoint is None
+        w.endpoints.use(settings)
+    assert w.endpoints.current is None
     with pytest.raises(Refused):
         open_workspace(endpoint=settings)
 
@@ -371,7 +372,7 @@ def asked(open_workspace: Callable[..., Workspace], serve: Serve, people: Path) 
         server = serve(*map(cell, cells), *LEARNED, key=KEY, model="small-model")
         w = open_workspace(endpoint=endpoint(server))
         dataset = w.load(people).id
-        w.share(dataset, level)
+        w.endpoints.share(dataset, level)
         return w, w.wait(w.ask(dataset, "Who is it?"), 60), server
 
     return ask
@@ -388,7 +389,7 @@ def test_a_question_is_answered_end_to_end_once_the_person_agreed(
     assert "schema_only, aggregates or sample_rows" in caught.value.next
     assert (server.log, w.runs(dataset)) == ((), ())
 
-    w.share(dataset, "sample_rows")
+    w.endpoints.share(dataset, "sample_rows")
     view = w.wait(w.ask(dataset, "How many people?"), 60)
     assert (view.status, view.analyst) == ("answered", "small-model")
     assert view.trajectory is not None and view.trajectory.answer is not None
@@ -404,8 +405,8 @@ def test_consent_counts_for_one_address_only(
     first, second = serve(), serve()
     w = open_workspace(endpoint=endpoint(first))
     dataset = w.load(people).id
-    w.share(dataset, "sample_rows")
-    w.use_endpoint(endpoint(second))
+    w.endpoints.share(dataset, "sample_rows")
+    w.endpoints.use(endpoint(second))
     with pytest.raises(NeedsConsent):
         w.ask(dataset, "How many people?")
     assert second.log == ()
@@ -523,7 +524,7 @@ def test_an_order_written_into_a_cell_of_the_data_never_becomes_a_system_message
 def test_testing_the_connection_sends_nothing_of_any_dataset(asked: Callable[..., Any], serve: Serve) -> None:
     w, _, _ = asked("schema_only", "print(1)")
     server = serve("ready", HttpError(401))
-    assert "small-model replied in" in w.test_connection(endpoint(server))
+    assert "small-model replied in" in w.endpoints.test(endpoint(server))
     assert [m["content"] for m in server.log[0].messages] == ["Reply with the word ready."]
     with pytest.raises(EndpointFailed, match="key"):
-        w.test_connection(endpoint(server))
+        w.endpoints.test(endpoint(server))

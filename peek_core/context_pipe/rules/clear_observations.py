@@ -1,7 +1,8 @@
 """Clear the oldest observations first, leaving a placeholder that names the query to run again.
 
-Gate: compression level compact_history or above, and only from the oldest end, never the newest few. What was
-cleared once stays cleared (same bytes on every later turn), whatever the level says then.
+Gate: compression level compact_history or above, never the newest few, at most so many tokens a turn, and only where it
+pays for the cache it breaks. What was cleared once stays cleared (same bytes on every later turn), whatever the level
+says then.
 """
 
 from __future__ import annotations
@@ -9,40 +10,60 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from peek_core.context_pipe.plan import CompressionLevel
-from peek_core.context_pipe.rules.working import Placed, RuleContext, tokens
+from peek_core.context_pipe.rules.working import Placed, RuleContext, gain_gate
 from peek_core.values.call_trace import Decision
-from peek_core.values.sources import Kind
+from peek_core.values.sources import Kind, Priority
 
 NAME = "clear_observations"
 
 
 def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed, ...], Decision]:
     """Replace observations by their `cleared` text. Tokens fall or stay, order and count of sections stay."""
-    before = tokens(placed)
-    config = context.snapshot.configuration
-    observations = [p for p in placed if p.record.kind is Kind.OBSERVATION and p.record.cleared]
-    wanted = set(context.snapshot.cleared)
-    pressing = context.plan.level in (CompressionLevel.COMPACT_HISTORY, CompressionLevel.AGGRESSIVE_PRUNE)
-    if pressing:
-        budget = config.clear_at_most
-        for p in observations[: -config.keep_observations or None]:
-            if p.record.name not in wanted and p.section.tokens <= budget:
-                wanted.add(p.record.name)
-                budget -= p.section.tokens
-    if not any(p.record.name in wanted for p in observations):
-        why = (
-            f"level {context.plan.level.value} is below compact_history"
-            if not pressing
-            else f"no observation older than the newest {config.keep_observations}"
-        )
-        return tuple(placed), Decision(NAME, False, why, before, before)
-    out = tuple(_cleared(p, context) if p.record.name in wanted else p for p in placed)
-    count = sum(p.record.name in wanted for p in observations)
-    reason = f"{count} of {len(observations)} observations cleared, oldest first; level {context.plan.level.value}"
-    return out, Decision(NAME, True, reason, before, tokens(out))
+    before, level = context.tokens(placed), context.plan.level
+    clearable = [p for p in placed if _clearable(p)]
+    held = context.snapshot.held.cleared & {p.record.name for p in clearable}
+    cleared = {p.record.name: Placed(p.record, context.rebind(p.record, p.record.cleared)) for p in clearable}
+
+    def with_(names: set[str]) -> tuple[Placed, ...]:
+        return tuple(cleared[p.record.name] if p.record.name in names else p for p in placed)
+
+    kept = with_(set(held))
+    again = f"{len(held)} cleared before stay cleared" if held else ""
+    if level.rank < CompressionLevel.COMPACT_HISTORY.rank:
+        why = f"level {level.value} is below compact_history"
+        return kept, Decision(NAME, bool(held), again or why, before, context.tokens(kept), tuple(sorted(held)))
+    new, taken = _oldest(clearable, cleared, held, context)
+    if not new:
+        why = f"no observation older than the newest {_keep(context)} would get shorter"
+        return kept, Decision(NAME, bool(held), again or why, before, context.tokens(kept), tuple(sorted(held)))
+    verdict = gain_gate(kept, new, taken, context)
+    if not verdict.open:
+        why = f"{verdict.why}{'; ' + again if again else ''}"
+        return kept, Decision(NAME, bool(held), why, before, context.tokens(kept), tuple(sorted(held)))
+    out = with_(new | held)
+    reason = f"{len(new)} of {len(clearable)} observations cleared, oldest first; level {level.value}; {verdict.why}"
+    return out, Decision(NAME, True, reason, before, context.tokens(out), tuple(sorted(new | held)))
 
 
-def _cleared(placed: Placed, context: RuleContext) -> Placed:
-    if placed.record.kind is not Kind.OBSERVATION or not placed.record.cleared:
-        return placed
-    return Placed(placed.record, context.rebind(placed.record, placed.record.cleared))
+def _clearable(p: Placed) -> bool:
+    return p.record.kind is Kind.OBSERVATION and bool(p.record.cleared) and p.record.priority is not Priority.NEVER
+
+
+def _keep(context: RuleContext) -> int:
+    """After a second refusal only the newest observation is safe."""
+    return 1 if context.snapshot.recovery > 1 else context.snapshot.configuration.keep_observations
+
+
+def _oldest(
+    clearable: Sequence[Placed], cleared: dict[str, Placed], held: frozenset[str], context: RuleContext
+) -> tuple[set[str], int]:
+    """Names to clear now and the tokens that saves, within the turn's cap."""
+    room, taken = context.snapshot.configuration.clear_at_most, 0
+    names: set[str] = set()
+    for p in clearable[: -_keep(context) or None]:
+        saved = context.size(p) - context.size(cleared[p.record.name])
+        if p.record.name not in held and saved > 0 and context.size(p) <= room:
+            names.add(p.record.name)
+            room -= context.size(p)
+            taken += saved
+    return names, taken

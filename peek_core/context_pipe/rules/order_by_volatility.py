@@ -1,38 +1,87 @@
 """Stable order by rising volatility: global, session, then this turn; O(n log n) (ContextPipe, section 4).
 
-Anchors (identity, constraints) stay in front in their given order. Sections of one pair stay adjacent, because a
-pair is sorted as one unit. When the new order would move more sections than allowed, the old one stays and says so.
+Anchors (identity, constraints) keep their places and nothing moves across one: only what lies between two of them is
+ordered. Sections of one pair move as one, what depends on another section stays behind it, and when more would move
+against the latest request than allowed, the old order stays and the decision says so.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from itertools import groupby
 
-from peek_core.context_pipe.rules.working import Placed, RuleContext, tokens
+from peek_core.context_pipe.rules.working import Placed, RuleContext
 from peek_core.values.call_trace import Decision
 from peek_core.values.sources import ANCHORS
 
 NAME = "order_by_volatility"
+Unit = tuple[Placed, ...]
 
 
 def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed, ...], Decision]:
     """Reorder; keeps every section and every token."""
-    total = tokens(placed)
+    total = context.tokens(placed)
     units = [tuple(unit) for _, unit in groupby(placed, key=lambda p: p.record.pair or id(p))]
-    ordered = sorted(units, key=_rank)
-    moves = sum(a is not b for a, b in zip(units, ordered, strict=True))
-    limit = context.snapshot.configuration.max_reorder_moves
-    if moves == 0:
+    ordered = [u for segment in _segments(units) for u in _sorted(segment)]
+    moved = sum(a is not b for a, b in zip(units, ordered, strict=True))
+    if not moved:
         return tuple(placed), Decision(NAME, False, "already in order of volatility", total, total)
-    if moves > limit:
-        reason = f"{moves} sections would move, at most {limit} may; order kept"
-        return tuple(placed), Decision(NAME, False, reason, total, total)
-    out = tuple(p for unit in ordered for p in unit)
-    return out, Decision(NAME, True, f"{moves} sections moved: global, session, this turn", total, total)
+    old = [u for segment in _segments(units) for u in _as_before(segment, context.snapshot.held.order)]
+    against = _moves(ordered, old)
+    limit = context.snapshot.configuration.max_reorder_moves
+    if context.snapshot.held.order and against > limit:
+        reason = f"{against} sections would move against the latest request, at most {limit} may; its order stays"
+        return _flat(old), Decision(NAME, False, reason, total, total)
+    return _flat(ordered), Decision(NAME, True, f"{moved} sections moved: global, session, this turn", total, total)
 
 
-def _rank(unit: tuple[Placed, ...]) -> tuple[int, int]:
-    if any(p.record.kind in ANCHORS for p in unit):
-        return 0, 0
-    return 1, max(p.record.scope.rank for p in unit)
+def _segments(units: Sequence[Unit]) -> list[list[Unit]]:
+    """Cut at anchors; each anchor is a segment of its own."""
+    segments: list[list[Unit]] = [[]]
+    for unit in units:
+        if any(p.record.kind in ANCHORS for p in unit):
+            segments += [[unit], []]
+        else:
+            segments[-1].append(unit)
+    return segments
+
+
+def _sorted(segment: Sequence[Unit]) -> list[Unit]:
+    """By scope, stable; a unit waits until those it depends on have been placed (Kahn 1962 over a heap)."""
+    home = {p.record.name: n for n, unit in enumerate(segment) for p in unit}
+    # What came behind when the records were given is not waited for: whoever wrote them knows better.
+    needs = [{home[d] for p in u for d in p.record.depends if home.get(d, n) < n} for n, u in enumerate(segment)]
+    rank = [max(p.record.scope.rank for p in unit) for unit in segment]
+    followers: dict[int, list[int]] = {}
+    for n, wanted in enumerate(needs):
+        for w in wanted:
+            followers.setdefault(w, []).append(n)
+    ready = [(rank[n], n) for n, wanted in enumerate(needs) if not wanted]
+    heapq.heapify(ready)
+    out: list[Unit] = []
+    while ready:
+        _, n = heapq.heappop(ready)
+        out.append(segment[n])
+        for follower in followers.get(n, ()):
+            needs[follower].discard(n)
+            if not needs[follower]:
+                heapq.heappush(ready, (rank[follower], follower))
+    return out
+
+
+def _as_before(segment: Sequence[Unit], order: Sequence[str]) -> list[Unit]:
+    """Known sections in their old order, new ones behind them."""
+    at = {name: n for n, name in enumerate(order)}
+    ranked = sorted(segment, key=lambda unit: min(at.get(p.record.name, len(at)) for p in unit))
+    here = {p.record.name: n for n, unit in enumerate(ranked) for p in unit}
+    right = all(here[d] <= here[p.record.name] for u in ranked for p in u for d in p.record.depends if d in here)
+    return ranked if right else list(segment)
+
+
+def _moves(ordered: Sequence[Unit], old: Sequence[Unit]) -> int:
+    return sum(a is not b for a, b in zip(ordered, old, strict=True))
+
+
+def _flat(units: Sequence[Unit]) -> tuple[Placed, ...]:
+    return tuple(p for unit in units for p in unit)

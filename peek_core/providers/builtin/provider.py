@@ -22,6 +22,7 @@ class BuiltinAnalyst:
 
     name = "builtin"
     model = "built-in analyst"
+    endpoint = ""
     capabilities = Capabilities(window=64000, max_output=4000, json_schema=True, language_model=False)
 
     def encode(self, sections: Sequence[PromptSection], schema: Mapping[str, Any] | None) -> bytes:
