@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import pandas as pd
 import streamlit as st
 
-from pages.parts import charts, route, state
+from pages.parts import charts, query_plan, route, state
 from pages.parts.html import draw, esc, strip, table, tag
 from peek_core.context_pipe.explain import explain_analyze_text, number
 from peek_core.values.call_trace import CallTrace
 from peek_core.values.run_view import RunView
-from peek_core.values.trajectory import SqlRecord
 
 SOURCES = {"step": "Turn", "distill": "Distil", "chart": "Edit map", "llm_query": "Sub-call"}
 
@@ -230,54 +227,9 @@ def query(view: RunView) -> None:
         or 0
     )
     q = queries[chosen]
-    operators(q)
+    query_plan.show(q)
     with st.expander("SQL"):
         st.code(q.sql, language="sql", wrap_lines=True)
-
-
-def operators(q: SqlRecord) -> None:
-    rows = "–" if q.table is None or q.table.row_count is None else f"{q.table.row_count:,}"
-    draw(f'<div class="pk-small pk-muted">{esc(rows)} rows, {1000 * q.seconds:,.1f} ms</div>')
-    tree = (q.profile or {}).get("tree")
-    flat = list(_flatten(tree)) if tree else []
-    if not flat:
-        draw(
-            '<div class="pk-note">DuckDB gave no profile for this query (a count answered from metadata, for instance).</div>'
-        )
-        return
-    spent = sum(r["Self ms"] or 0 for r in flat) or 1
-    for r in flat:
-        r["Share of time"] = 100 * (r["Self ms"] or 0) / spent
-    columns = ["Operator", "Share of time", "Self ms", "Rows", "Estimate", "Detail"]
-    st.dataframe(
-        pd.DataFrame(flat)[columns],
-        hide_index=True,
-        height="content",
-        alt="Operators of the query plan",
-        column_config={
-            "Operator": st.column_config.TextColumn(width=190),
-            "Share of time": st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100),
-            "Self ms": st.column_config.NumberColumn(format="%.2f"),
-            "Rows": st.column_config.NumberColumn(format="localized"),
-            "Estimate": st.column_config.NumberColumn(format="localized"),
-        },
-    )
-
-
-def _flatten(node: Mapping[str, Any], depth: int = 0) -> Any:
-    detail = node.get("detail") or {}
-    said = "; ".join(f"{k}: {v}" for k, v in detail.items()) if isinstance(detail, Mapping) else str(detail)
-    name = node.get("name") or node.get("type")
-    if name:
-        yield {
-            "Operator": "\u2003" * depth + str(name),
-            "Self ms": node.get("self_ms"),
-            "Rows": node.get("rows"),
-            "Estimate": node.get("estimate"),
-            "Detail": said[:200],
-        }
-    for child in node.get("children", []):
-        yield from _flatten(child, depth + 1 if name else depth)
 
 
 if dataset is None:

@@ -76,11 +76,11 @@ def show(fig: go.Figure, key: str, alt: str) -> None:
     st.plotly_chart(fig, width="stretch", key=key, config={"displayModeBar": False}, alt=alt)
 
 
-def label(value: Any) -> str:
+def label(value: Any, most: int = 40) -> str:
     """A name at a mark: one line, short; plotly would render tags in it, so angle brackets are replaced."""
     text = "–" if value is None else clean_text(" ".join(str(value).split()))
     text = text.replace("<", "\u2039").replace(">", "\u203a")
-    return text if len(text) <= 40 else text[:39] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def number(value: float) -> str:
@@ -271,3 +271,54 @@ def waterfall(rows: Sequence[tuple[str, str, float, float]]) -> go.Figure:
     )
     fig.update_xaxes(ticksuffix=" s", nticks=7)
     return fig
+
+
+def icicle(cells: Sequence[tuple[int | None, str, int, int, str]]) -> go.Figure:
+    """Time as width: (place of the parent, name, total µs, own µs, what it works on), the root first, parents earlier.
+
+    The deeper the colour, the more of the time was the cell's own. Totals are whole microseconds because plotly draws
+    nothing at all where children are larger than their parent by a rounding error.
+    """
+    p = palette()
+    hot = max([1, *(own for *_, own, _ in cells)])
+    depth: list[int] = []
+    for parent, *_ in cells:
+        depth.append(0 if parent is None else depth[parent] + 1)
+    fig = go.Figure(
+        go.Icicle(
+            ids=[str(i) for i in range(len(cells))],
+            parents=["" if parent is None else str(parent) for parent, *_ in cells],
+            labels=[label(name) for _, name, *_ in cells],
+            values=[total for _, _, total, _, _ in cells],
+            branchvalues="total",
+            sort=False,
+            text=[f"{_ms(total)} ms, self {_ms(own)}" for _, _, total, own, _ in cells],
+            texttemplate="%{label}  %{text}",
+            textfont={"size": 12, "color": p["text"]},
+            hovertext=["<br>".join(label(line, 90) for line in about.split("\n")) for *_, about in cells],
+            hovertemplate="%{label}: %{text}<br>%{hovertext}<extra></extra>",
+            tiling={"orientation": "v", "pad": 1},
+            pathbar={"visible": False},
+            marker={
+                "colors": [own / hot for *_, own, _ in cells],
+                "colorscale": [[0, p["track"]], [1, p["soft"]]],
+                "line": {"width": 1, "color": p["bg"]},
+            },
+        )
+    )
+    plain(fig, min(30 * (max(depth) + 1), 900), top=0, bottom=0, right=0)
+    # A name that does not fit is left out, not set in letters nobody can read; the table has them all.
+    fig.update_layout(
+        uniformtext={"minsize": 11.5, "mode": "hide"},
+        hoverlabel={
+            "bgcolor": p["bg"],
+            "bordercolor": p["line"],
+            "font": {"size": 12, "color": p["text"]},
+            "align": "left",
+        },
+    )
+    return fig
+
+
+def _ms(micros: int) -> str:
+    return f"{micros / 1000:,.1f}" if micros >= 10_000 else f"{micros / 1000:.2f}"

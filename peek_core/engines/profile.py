@@ -3,7 +3,9 @@
 Owns: the compact tree. Refuses to know: how the statement was run. It is the profile of the real run: nothing here
 runs a query.
 
-A node is `{type, name, self_ms, rows, estimate, detail, children}`; `rows` and `estimate` are None where unknown.
+A node is `{type, name, self_ms, rows, rows_scanned, row_groups, row_groups_total, estimate, detail, children}`; what
+DuckDB does not tell is None. Times are summed over threads, so together they can exceed the time that passed. Bounded:
+nodes by MAX_NODES, the text of a node by MAX_DETAIL.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from collections.abc import Mapping
 from typing import Any
 
 MAX_NODES = 200
+MAX_DETAIL = 1_200
+"""Characters of text kept of one operator; what tells most comes first."""
 _DETAIL = (
-    "Table", "Function", "Type", "Filters", "Expression", "Conditions", "Join Type", "Groups", "Aggregates", "Order By",
-    "Top", "Projections",
+    "Table", "Function", "Type", "Join Type", "Top", "Limit", "Offset", "CTE Name", "Filters", "Expression", "Conditions",
+    "Condition", "Dynamic Filters", "Groups", "Aggregates", "Order By", "Projections",
 )  # fmt: skip
 
 
@@ -47,8 +51,18 @@ def compact(text: str, sql: str | None) -> dict[str, Any] | None:
         "total_ms": _ms(query.get("total_time")),
         "rows_scanned": query.get("total_rows_scanned"),
         "peak_memory_bytes": (whole.get("system") or {}).get("peak_buffer_memory"),
+        "left_out": _size(root) - (MAX_NODES - left[0]),
         "tree": tree,
     }
+
+
+def _size(root: Mapping[str, Any]) -> int:
+    """Operators of the whole plan."""
+    n, stack = 0, [root]
+    while stack:
+        n += 1
+        stack.extend(stack.pop().get("children") or [])
+    return n
 
 
 def _node(raw: Mapping[str, Any], left: list[int]) -> dict[str, Any]:
@@ -65,8 +79,10 @@ def _node(raw: Mapping[str, Any], left: list[int]) -> dict[str, Any]:
         "self_ms": _ms(raw.get("timing")),
         "rows": raw.get("intermediate_rows"),
         "rows_scanned": raw.get("rows_scanned"),
+        "row_groups": raw.get("row_groups_scanned"),
+        "row_groups_total": raw.get("total_row_groups_to_scan"),
         "estimate": _number(extra.get("Estimated Cardinality")),
-        "detail": {key: _short(extra[key]) for key in _DETAIL if key in extra},
+        "detail": _detail(extra),
         "children": children,
     }
 
@@ -80,8 +96,28 @@ def _number(text: Any) -> int | None:
     return int(digits) if digits.isdigit() else None
 
 
-def _short(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_short(v) for v in value[:20]]
-    text = str(value)
-    return text if len(text) <= 300 else text[:297] + "..."
+def _detail(extra: Mapping[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    room = MAX_DETAIL
+    for key in _DETAIL:
+        if key in extra and room > 0:
+            kept[key], room = _short(extra[key], room)
+    return kept
+
+
+def _short(value: Any, room: int) -> tuple[Any, int]:
+    """(text or list of texts within `room` characters, the room left)."""
+    if not isinstance(value, list):
+        text = _cut(str(value), min(300, room))
+        return text, room - len(text)
+    texts: list[str] = []
+    for each in value[:20]:
+        if room <= 0:
+            break
+        texts.append(_cut(str(each), min(300, room)))
+        room -= len(texts[-1])
+    return texts, room
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: max(0, most - 3)] + "..."
