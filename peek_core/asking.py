@@ -26,8 +26,9 @@ from peek_core.context_map.regions import Regions, in_words, inspected
 from peek_core.context_pipe.assemble import Prepared
 from peek_core.context_pipe.catalog import CONFIGURATIONS
 from peek_core.context_pipe.ledger import Ledger
-from peek_core.context_pipe.pipe import STEP, Pipe
-from peek_core.context_pipe.pipe import Surroundings as PipeSurroundings
+from peek_core.context_pipe.pipe import Pipe
+from peek_core.context_pipe.session import STEP
+from peek_core.context_pipe.session import Surroundings as PipeSurroundings
 from peek_core.datasets import Shelf, View, run_query
 from peek_core.engines.duckdb_engine import DuckDBEngine
 from peek_core.errors import Cancelled, PeekError

@@ -51,6 +51,8 @@ class CacheRules:
     marker: Literal["", "openai", "anthropic"] = ""
     max_markers: int = 0
     implicit: bool = False
+    silent_misses: bool = False
+    """Whether usage speaks of cached tokens only where there are some."""
     as_of: str = ""
     """When this was read in the provider's documentation."""
 

@@ -1,62 +1,32 @@
-"""The pipe: every model request of the product goes through `call`, stage by stage.
+"""The pipe: every model request of the product goes through it, stage by stage.
 
-Owns: the order of the five stages, what a run keeps between its calls, and what happens when a request is refused for its
-length. Refuses to know: what a call is for.
+Owns: the order of the five stages, sub-calls, and what happens when a request is refused for its length. Refuses to know:
+what a call is for.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from peek_core.context_pipe import alerts, execute, feedback, fork
 from peek_core.context_pipe.assemble import Prepared, as_shadow, assemble
-from peek_core.context_pipe.bind import Binder
-from peek_core.context_pipe.cache_model import KEPT, Trail, known, trail
-from peek_core.context_pipe.catalog import DEFAULT, Configuration, Held, Snapshot
-from peek_core.context_pipe.emergent import EmergentQueue
-from peek_core.context_pipe.latch import SessionLatches
-from peek_core.context_pipe.ledger import Ledger
+from peek_core.context_pipe.catalog import Configuration
 from peek_core.context_pipe.packing import Packer
 from peek_core.context_pipe.rules import spill
-from peek_core.context_pipe.stats import PipelineStats
+from peek_core.context_pipe.session import RunSession, Surroundings
 from peek_core.errors import Broken, NotFound, PeekError, TooLong
-from peek_core.ports import CancelToken, Clock, Emit, Ids, PriceBook, Provider, SpillStore, TokenCounter, TraceSink
-from peek_core.values.call_trace import Base, Decision
+from peek_core.values.call_trace import Decision
 from peek_core.values.canon import content_hash
 from peek_core.values.messages import Completion
 from peek_core.values.sources import SourceRecord
 
 RECOVERIES = 2
 """How often a request refused for its length is made shorter and tried again."""
-STEP = "step"
 RECALL_CHARS = 4_000
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What a pipe works with. `counter`: its name and the counter. `shadow`: planned beside every request, never sent.
-    `tokens`: counts by content hash, shared by the runs of a process."""
-
-    run: str
-    provider: Provider
-    counter: tuple[str, TokenCounter]
-    stats: PipelineStats
-    sink: TraceSink
-    ledger: Ledger
-    cancel: CancelToken
-    clock: Clock
-    ids: Ids
-    emit: Emit
-    configuration: Configuration = DEFAULT
-    shadow: Configuration | None = None
-    prices: PriceBook | None = None
-    spills: SpillStore | None = None
-    tokens: dict[str, int] | None = None
 
 
 class Pipe:
@@ -64,21 +34,10 @@ class Pipe:
 
     def __init__(self, around: Surroundings) -> None:
         self._a = around
-        self._binder = Binder(around.counter[1], around.tokens)
-        self._packer = Packer(self._binder)
-        self._held: dict[tuple[str, str], Held] = {}
-        self._seen: dict[str, list[alerts.Seen]] = {}
-        self._latches: dict[str, SessionLatches] = {}
-        every = around.configuration.emergent == "append_only"
-        self._queue = EmergentQueue(cap=1_000_000 if every else EmergentQueue.CAP, dedup=not every)
-        self._kept_notices: list[tuple[str, SourceRecord]] = []
-        self._whole: dict[str, SourceRecord] = {}
-        self._beside: deque[Trail] = deque(maxlen=KEPT)
-        """What the shadow's requests would have left in the cache."""
-        self._prefix: fork.ForkPrefix | None = None
+        self._session = RunSession(around)
+        self._packer = Packer(self._session.binder)
         self._lock = threading.Lock()
         self._n = 0
-        self._made: dict[str, int] = {}
 
     def __call__(
         self, source: str, records: Sequence[SourceRecord], *, schema: Mapping[str, Any] | None = None
@@ -115,16 +74,18 @@ class Pipe:
 
     def notice(self, text: str) -> None:
         """Say something in the next request of the agent, once (an emergent item)."""
-        self._queue.write(text)
+        self._session.notices.write(text)
 
     def recall(self, name: str, start: int = 0) -> str:
         """A part of a section's whole text, whatever a prompt showed of it. Raises NotFound where there is no such one."""
-        record = self._whole.get(name)
+        record = self._session.whole.get(name)
         if record is None:
-            raise NotFound(f"No prompt section is called {name!r}", next=f"There are: {', '.join(self._whole)}.")
-        section = self._binder.section(record)
+            raise NotFound(
+                f"No prompt section is called {name!r}", next=f"There are: {', '.join(self._session.whole)}."
+            )
+        section = self._session.binder.section(record)
         text: str | None = section.text
-        if self._a.spills is not None and name in self._named_spilled():
+        if self._a.spills is not None and name in self._session.spilled:
             try:
                 text = self._a.spills.read(section.hash)
             except PeekError:
@@ -138,7 +99,7 @@ class Pipe:
 
     def close(self) -> None:
         """The run is over: how many requests it took, by source, is worth knowing."""
-        self._a.stats.run_ended(self._made)
+        self._a.stats.run_ended(self._session.made)
 
     def prepare(
         self,
@@ -152,7 +113,7 @@ class Pipe:
     ) -> Prepared:
         """The first three stages and the encoded bytes; sends and stores nothing."""
         config = self._a.configuration
-        told, latched = self._told(source, records)
+        told, latched = self._session.told(source, records)
         made = self._assembled(config, source, told, schema, (*also, *latched), recovery, spills)
         if self._a.shadow is not None and self._a.shadow.name != config.name:
             beside = self._assembled(self._a.shadow, source, tuple(records), schema, (), 0, spills)
@@ -228,42 +189,25 @@ class Pipe:
             used.output if used.output is not None else a.counter[1](done.text)
         )
         a.ledger.settle(tokens, actual, usd, analyze.cost.usd if analyze.cost else None)
-        with self._lock:
-            before = tuple(self._seen.get(source, ()))
         trace = feedback.succeeded(
             a.stats,
             call,
             prepared.placed,
             done,
             analyze,
-            before,
+            self._session.before(source),
             a.provider.capabilities.cache,
             a.counter[1],
-            self._queue.overflowed,
+            self._session.notices.overflowed,
         )
         a.sink.add_call(trace, self._bodies(prepared), done.text)
         for alert in trace.alerts:
             a.emit("alert", {"source": source, "call": call.id, "name": alert.name, "cause": alert.cause})
         if analyze.truncated:
             a.emit("truncated", {"source": source, "estimated": prepared.explain.tokens, "counted": used.input})
-        self._remember(source, prepared, alerts.Seen(prepared.explain, analyze), content_hash(done.text), call.at)
-
-    def _remember(self, source: str, prepared: Prepared, seen: alerts.Seen, reply: str, at: float) -> None:
-        with self._lock:
-            self._held[self._a.configuration.name, source] = prepared.held()
-            if prepared.beside is not None:
-                self._held[prepared.beside.explain.configuration, source] = prepared.beside.held()
-                sections = [p.section for p in prepared.beside.placed]
-                self._beside.append(trail(sections, self._a.provider.capabilities.cache, reply, at))
-            self._seen.setdefault(source, []).append(seen)
-            self._made[source] = self._made.get(source, 0) + 1
-            if source == STEP:
-                sizes = [s.sent for s in prepared.explain.sections]
-                self._prefix = fork.freeze(prepared.placed, sizes, self._a.provider.name, self._a.provider.model)
-        if source in self._latches:
-            self._a.stats.latch(source, self._latches[source].values())
-        if source == STEP:
-            self._shown(prepared)
+        self._session.remember(
+            source, prepared, alerts.Seen(prepared.explain, analyze), content_hash(done.text), call.at
+        )
 
     def _spilled(
         self, source: str, records: Sequence[SourceRecord], schema: Mapping[str, Any] | None, prepared: Prepared
@@ -275,7 +219,7 @@ class Pipe:
         try:
             for p in prepared.placed:
                 if p.record.name in names:
-                    whole = self._binder.section(p.record)
+                    whole = self._session.binder.section(p.record)
                     self._a.spills.write(whole.hash, whole.text)
             return prepared
         except PeekError as failure:
@@ -299,13 +243,9 @@ class Pipe:
         on_first_byte: Callable[[], None] = lambda: None,
     ) -> Completion:
         """A child: on the parent's prefix where that pays or is needed."""
-        own = sum(self._binder.section(r).tokens for r in records)
-        with self._lock:
-            prefix = self._prefix
-        used, decision = fork.forked(prefix, records, own, needs_prefix, self._rates())
+        own = sum(self._session.binder.section(r).tokens for r in records)
+        used, decision = fork.forked(self._session.prefix, records, own, needs_prefix, self._session.rates())
         return self._call(source, used, None, (decision,), on_first_byte)
-
-    # What a snapshot is made of
 
     def _assembled(
         self,
@@ -317,93 +257,25 @@ class Pipe:
         recovery: int,
         spills: bool,
     ) -> Prepared:
-        snapshot = self._snapshot(config, source, records, recovery, spills)
-        return assemble(snapshot, self._binder, self._a.provider, schema, also)
+        made = self._once(config, source, records, schema, also, recovery, spills)
+        # What is known not to fit need not be refused first.
+        while made.overflows and config.rules and recovery < RECOVERIES:
+            recovery += 1
+            made = self._once(config, source, records, schema, also, recovery, spills)
+        return made
 
-    def _snapshot(
-        self, config: Configuration, source: str, records: tuple[SourceRecord, ...], recovery: int, spills: bool
-    ) -> Snapshot:
-        a, provider = self._a, self._a.provider
-        caps, stats = provider.capabilities, a.stats
-        factors = stats.factors(provider.endpoint, provider.model)
-        rates = self._rates()
-        trails = stats.trails(provider.endpoint, provider.model)
-        with self._lock:
-            trails = trails if config is a.configuration else (*trails[: KEPT - len(self._beside)], *self._beside)
-        held = known(trails, caps.cache, a.clock())
-        with self._lock:
-            kept = self._held.get((config.name, source), Held())
-            done = self._made.get(source, 0)
-        return Snapshot(
-            source=source,
-            records=records,
-            estimates=tuple(self._estimate(r, factors) for r in records),
-            counter=a.counter[0],
-            provider=provider.name,
-            model=provider.model,
-            capabilities=caps,
-            configuration=config,
-            base=Base(
-                caps.window,
-                caps.budget,
-                rates.cliff if rates else None,
-                stats.ceiling(provider.endpoint, provider.model),
-            ),
-            reserves=stats.reserves(provider.model, source, caps.max_output),
-            rates=rates,
-            factors=factors,
-            expected_calls=stats.expected_calls(source, done),
-            recovery=recovery,
-            held=kept,
-            cache=held,
-            cold=not held.entries,
-            flips=self._latches[source].flipped if config.latches and source in self._latches else (),
-            spill_backend=spills and a.spills is not None,
-        )
-
-    def _estimate(self, record: SourceRecord, factors: Mapping[str, float]) -> int:
-        """Calibrated tokens of a record; what this kind took lately where its content is not at hand."""
-        kind = record.kind.value
-        if record.load is not None:
-            return record.est_tokens if record.est_tokens is not None else self._a.stats.tokens_of(kind)
-        return round(self._binder.section(record).tokens * factors.get(kind, 1.0))
-
-    def _told(
-        self, source: str, records: Sequence[SourceRecord]
-    ) -> tuple[tuple[SourceRecord, ...], tuple[Decision, ...]]:
-        """The records with latched values in place, and with the notices that are due."""
-        out, decided = tuple(records), []
-        if self._a.configuration.latches:
-            with self._lock:
-                latches = self._latches.setdefault(source, SessionLatches(self._a.stats.latched(source)))
-                reading = latches.read(out)
-            out = reading.records
-            if reading.held:
-                names = ", ".join(reading.held)
-                decided.append(Decision("latches", True, f"{names}: first value of the run kept", 0, 0, reading.held))
-        for record in out:
-            self._whole[record.name] = record
-        if source == STEP:
-            out = self._with_notices(out)
-        return out, tuple(decided)
-
-    def _with_notices(self, records: Sequence[SourceRecord]) -> tuple[SourceRecord, ...]:
-        behind: dict[str, list[SourceRecord]] = {}
-        for name, notice in self._kept_notices:
-            behind.setdefault(name, []).append(notice)
-        out = [r for record in records for r in (record, *behind.get(record.name, ()))]
-        return (*out, *self._queue.due())
-
-    def _shown(self, prepared: Prepared) -> None:
-        """Notices of a request that succeeded: gone, or kept where they stand so that the prefix stays."""
-        due = {r.name: r for r in self._queue.due()}
-        names = [p.record.name for p in prepared.placed]
-        shown = tuple(n for n in names if n in due)
-        mode, match = self._a.configuration.emergent, self._a.provider.capabilities.cache.match
-        if mode == "append_only" or (mode == "kept_in_prefix_caches" and match in ("prefix", "units")):
-            last = next((n for n in reversed(names) if not n.startswith("notice ")), "")
-            self._kept_notices += [(last, due[n]) for n in shown]
-        self._queue.advance(shown)
+    def _once(
+        self,
+        config: Configuration,
+        source: str,
+        records: tuple[SourceRecord, ...],
+        schema: Mapping[str, Any] | None,
+        also: tuple[Decision, ...],
+        recovery: int,
+        spills: bool,
+    ) -> Prepared:
+        snapshot = self._session.snapshot(config, source, records, recovery, spills)
+        return assemble(snapshot, self._session.binder, self._a.provider, schema, also)
 
     def _number(self, source: str, prepared: Prepared) -> feedback.Call:
         with self._lock:
@@ -428,14 +300,6 @@ class Pipe:
         with self._lock:
             new, self._packer.bodies = self._packer.bodies, {}
         return new | feedback.bodies(prepared.placed)
-
-    def _named_spilled(self) -> frozenset[str]:
-        with self._lock:
-            return frozenset(n for held in self._held.values() for n in held.spilled)
-
-    def _rates(self) -> Any:
-        a = self._a
-        return a.prices.rates(a.provider.model, a.provider.endpoint, a.clock()) if a.prices else None
 
 
 def _worst(prepared: Prepared) -> float | None:

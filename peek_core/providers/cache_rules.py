@@ -36,7 +36,7 @@ RULES: Mapping[str, CacheRules] = {
     # DeepSeek's context caching guide: units matched whole; hours to days, and 4,096 as the interval is a guess.
     "deepseek": CacheRules("units", minimum=1, step=4_096, ttl_s=6 * 3_600.0, as_of="2026-10-27"),
     # Google's implicit cache: 4,096 tokens for 3.x; step and lifetime are not stated.
-    "gemini": CacheRules("prefix", minimum=4_096, step=256, ttl_s=3_600.0, as_of="2026-07-15"),
+    "gemini": CacheRules("prefix", minimum=4_096, step=256, ttl_s=3_600.0, silent_misses=True, as_of="2026-07-15"),
 }
 _BEFORE_BREAKPOINTS = re.compile(r"^(?:gpt-(?:3|4|5(?:\.[0-5])?(?:$|-))|o\d|chatgpt)")
 

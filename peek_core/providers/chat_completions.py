@@ -12,6 +12,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from itertools import groupby
 from typing import Any
@@ -189,13 +190,19 @@ class ChatCompletions:
         return Completion(
             text=_whole_characters("".join(parts)),
             finish=finish,
-            usage=normalised(raw),
+            usage=self._usage(raw),
             model=model,
             raw_usage=raw,
             first_byte_s=first,
             seconds=time.monotonic() - started,
             retries=attempt,
         )
+
+    def _usage(self, raw: Mapping[str, Any] | None) -> Usage:
+        said = normalised(raw)
+        if said.input is not None and said.cached is None and self.capabilities.cache.silent_misses:
+            return replace(said, cached=0)
+        return said
 
     def _of_status(self, failure: Any) -> Exception:
         """The sentence for an HTTP status; transient ones are tried again."""

@@ -117,7 +117,7 @@ class Explain:
     base: Base | None = None
     reserves: Reserves | None = None
     recovery: int = 0
-    """How often this request was refused for its length before."""
+    """How often this request was refused for its length before, or would have been."""
     strategy: str = "none"
     """How the endpoint's cache finds a prefix."""
     cold: bool = False

@@ -10,7 +10,8 @@ import pytest
 
 from peek_core.context_pipe.catalog import DEFAULT, Configuration
 from peek_core.context_pipe.ledger import Ledger
-from peek_core.context_pipe.pipe import Pipe, Surroundings
+from peek_core.context_pipe.pipe import Pipe
+from peek_core.context_pipe.session import Surroundings
 from peek_core.context_pipe.stats import PipelineStats
 from peek_core.jobs import CancelSignal
 from peek_core.ports import CacheRules
@@ -43,7 +44,7 @@ class Kit:
 
     def __init__(self, replies: Sequence[Any], window: int, configuration: Configuration, limits: RunLimits,
                  shadow: Configuration | None = None, prices: Any = None, spills: Any = None,
-                 cache: CacheRules = CacheRules(), stats: PipelineStats | None = None, clock: Any = None) -> None:  # fmt: skip
+                 cache: CacheRules | None = None, stats: PipelineStats | None = None, clock: Any = None) -> None:  # fmt: skip
         self.provider = Scripted(replies, window=window, cache=cache)
         self.sink, self.stats, self.cancel = Sink(), stats or PipelineStats(), CancelSignal()
         self.events: list[tuple[str, Mapping[str, Any]]] = []

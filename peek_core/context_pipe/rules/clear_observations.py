@@ -50,7 +50,7 @@ def _clearable(p: Placed) -> bool:
 
 
 def _keep(context: RuleContext) -> int:
-    """After a second refusal only the newest observation is safe."""
+    """When it would not fit a second time, only the newest observation is safe."""
     return 1 if context.snapshot.recovery > 1 else context.snapshot.configuration.keep_observations
 
 

@@ -29,11 +29,13 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
     if context.plan.level is not CompressionLevel.AGGRESSIVE_PRUNE:
         why = again or f"level {context.plan.level.value} is below aggressive_prune"
         return kept, Decision(NAME, bool(earlier), why, before, context.tokens(kept), gone)
-    able = [r for r in found[: -config.keep_observations or None] if r not in earlier]
-    if len(able) < config.drop_at_least:
-        why = f"only {len(able)} rounds may go, fewer than {config.drop_at_least}"
+    last_resort = context.snapshot.recovery > 1
+    keep, least = (1, 1) if last_resort else (config.keep_observations, config.drop_at_least)
+    able = [r for r in found[: -keep or None] if r not in earlier]
+    if len(able) < least:
+        why = f"only {len(able)} rounds may go, fewer than {least}"
         return kept, Decision(NAME, bool(earlier), again or why, before, context.tokens(kept), gone)
-    chosen = _enough(able, placed, context.tokens(kept), context)
+    chosen = _enough(able, placed, context.tokens(kept), least, context)
     out, names = _without(placed, [*earlier, *chosen], context)
     removed = context.tokens(kept) - context.tokens(out)
     verdict = gain_gate(kept, set(names) - held, removed, context)
@@ -49,13 +51,13 @@ def _droppable(p: Placed) -> bool:
 
 
 def _enough(
-    able: Sequence[tuple[int, int]], placed: Sequence[Placed], total: int, context: RuleContext
+    able: Sequence[tuple[int, int]], placed: Sequence[Placed], total: int, least: int, context: RuleContext
 ) -> list[tuple[int, int]]:
     """As many as bring the request down to the target, and no fewer than the gate asks for."""
     chosen: list[tuple[int, int]] = []
     goal = TARGET * context.plan.limit - context.plan.reserve
     for start, end in able:
-        if total <= goal and len(chosen) >= context.snapshot.configuration.drop_at_least:
+        if total <= goal and len(chosen) >= least:
             break
         chosen.append((start, end))
         total -= context.tokens(placed[start:end])

@@ -27,7 +27,10 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
         return tuple(placed), Decision(NAME, False, why, before, before)
     if not context.snapshot.spill_backend:
         return tuple(placed), Decision(NAME, False, "there is no store to spill to just now", before, before)
-    short = {p.record.name: Placed(p.record, context.rebind(p.record, placeholder(p))) for p in able}
+    short = {
+        p.record.name: Placed(p.record, context.rebind(p.record, placeholder(p.record.name, p.section.text)))
+        for p in able
+    }
     sent_whole = {n for n in short if n in context.snapshot.held.order and n not in held}
     names, told = set(short), "large sections go to the store before they are ever sent"
     if sent_whole:
@@ -43,11 +46,10 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
     return out, Decision(NAME, True, reason, before, context.tokens(out), tuple(sorted(names)))
 
 
-def placeholder(p: Placed) -> str:
+def placeholder(name: str, text: str) -> str:
     """What stands in for a spilled section."""
-    text = p.section.text
     left_out = len(text) - HEAD_CHARS - TAIL_CHARS
     return (
-        f"{text[:HEAD_CHARS]}\n(… {left_out:,} characters of {p.record.name!r} are left out here; "
-        f"recall({p.record.name!r}, {HEAD_CHARS}) reads on …)\n{text[-TAIL_CHARS:]}"
+        f"{text[:HEAD_CHARS]}\n(… {left_out:,} characters of {name!r} are left out here; "
+        f"recall({name!r}, {HEAD_CHARS}) reads on …)\n{text[-TAIL_CHARS:]}"
     )

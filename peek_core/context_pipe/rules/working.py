@@ -65,7 +65,7 @@ def gain_gate(before: Sequence[Placed], changed: Collection[str], removed: int, 
     if not snapshot.configuration.pays:
         return Verdict(True, "this configuration asks for no gain")
     if snapshot.recovery:
-        return Verdict(True, "the request was refused for its length")
+        return Verdict(True, "it would not fit otherwise")
     if plan.forced:
         return Verdict(True, f"{plan.used + plan.reserve:,} of at most {plan.hard:,} tokens: it must")
     cliff = snapshot.base.cliff

@@ -174,6 +174,10 @@ class Simulator:
         except Exception as failure:  # what a script's function raises must not look like a lost connection
             return _whole(seen, 500, wire.error(f"the script failed: {failure!r}", type="server_error"))
         most = tokens.count(text) // 2 if isinstance(fault, f.FinishLength) else _asked(body)
+        if self.profile.overflow != "truncate":
+            # Prompt and reply share the window: a reply that finds no room ends early.
+            room = self.profile.window - seen.prompt
+            most = room if most is None else min(most, room)
         finish = "stop"
         if most is not None and tokens.count(text) > most:
             text, finish = tokens.first(text, most), "length"
