@@ -393,6 +393,9 @@ class Asking:
         """Tokens of the run's calls so far; None where the provider did not say."""
         calls = self._s.store.calls(self._o.run)
         used = [c.analyze.usage for c in calls if c.analyze is not None]
+        known = [c.analyze.cost for c in calls if c.analyze is not None]
+        # One call without a price makes the sum unknown, not smaller.
+        costs = [c for c in known if c is not None] if all(known) else []
 
         def total(name: str) -> int | None:
             values = [getattr(u, name) for u in used]
@@ -404,6 +407,9 @@ class Asking:
             "cached": total("cached"),
             "output": total("output"),
             "estimated_input": sum(c.explain.tokens for c in calls),
+            "usd": sum(c.usd for c in costs) if costs else None,
+            "prices": f"{costs[0].source}, {costs[0].date}" if costs else None,
+            "truncated": any(c.analyze is not None and c.analyze.truncated for c in calls),
         }
 
     def _learn(self, policy: MemoryPolicy, trajectory: Trajectory) -> None:

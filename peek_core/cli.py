@@ -17,11 +17,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from peek_core import cli_map, cli_text, settings
+from peek_core import cli_explain, cli_lab, cli_map, cli_text, settings
 from peek_core.comparison import Arms, Comparisons, played
+from peek_core.context_pipe.catalog import CONFIGURATIONS
 from peek_core.corpus.load import Source
 from peek_core.curation import FORMS
 from peek_core.errors import NotFound, PeekError, Refused
+from peek_core.lab.ablations import ABLATIONS
 from peek_core.providers.simulator import PROFILES, Simulator
 from peek_core.samples import NAMES, sample
 from peek_core.settings import EndpointSettings, Settings
@@ -61,6 +63,16 @@ def _parser() -> argparse.ArgumentParser:
         made.set_defaults(do=do)
         return made
 
+    def assembled(made: argparse.ArgumentParser) -> None:
+        made.add_argument(
+            "--endpoint",
+            type=_endpoint,
+            metavar="URL",
+            help="answer with this endpoint (PEEK_BASE_URL), or with `simulator[:PROFILE]`: an endpoint inside this command "
+            f"that caches and counts like a real one and never answers; {', '.join(PROFILES)}",
+        )
+        made.add_argument("--configuration", choices=list(CONFIGURATIONS), help="how requests are assembled")
+
     load = command("load", _load, "Read files, each into a new dataset or all into one; one line a file.")
     load.add_argument("files", nargs="+", type=Path, metavar="FILE")
     load.add_argument("--dataset", metavar="NAME", help="make all files tables of this dataset, new or there already")
@@ -87,13 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument(
         "--without", action="append", default=[], metavar="ID", help="leave this definition out for this question"
     )
-    ask.add_argument(
-        "--endpoint",
-        type=_endpoint,
-        metavar="URL",
-        help="answer with this endpoint (PEEK_BASE_URL), or with `simulator[:PROFILE]`: an endpoint inside this command "
-        f"that caches and counts like a real one and never answers; {', '.join(PROFILES)}",
-    )
+    assembled(ask)
     mapped = command("map", _map, "Print the context map, or change it.")
     mapped.add_argument("dataset")
     mapped.add_argument("act", nargs="?", choices=cli_map.ACTS)
@@ -111,8 +117,26 @@ def _parser() -> argparse.ArgumentParser:
     sql.add_argument("dataset")
     sql.add_argument("query")
     sql.add_argument("--limit", type=int, default=100)
+    explain = command("explain", _explain, "Print what a question would send first. Sends nothing.")
+    explain.add_argument("dataset")
+    explain.add_argument("question")
+    explain.add_argument("--without", action="append", default=[], metavar="ID", help="leave this definition out")
+    explain.add_argument("--texts", action="store_true", help="print the text of every section too")
+    assembled(explain)
     trace = command("trace", _trace, "Print EXPLAIN ANALYZE of every model request of a run.")
     trace.add_argument("run")
+    trace.add_argument("--plans", action="store_true", help="print the plan of every query too")
+    replay = command("replay", _replay, "Plan a stored model request again and compare its bytes. Sends nothing.")
+    replay.add_argument("call", help="the id `trace --json` gives")
+    replay.add_argument("--today", action="store_true", help="with the statistics of now")
+    lab = command("lab", _lab, "Run one of the pipeline's experiments on simulated providers. Asks no model.")
+    lab.add_argument("act", choices=["ablate"])
+    lab.add_argument(
+        "experiment", choices=list(ABLATIONS), help="; ".join(f"{a.name}: {a.about}" for a in ABLATIONS.values())
+    )
+    lab.add_argument("--provider", action="append", metavar="PROFILE", help=f"{', '.join(PROFILES)}; may be repeated")
+    lab.add_argument("--seeds", type=int, default=5, metavar="N", help="sessions an arm")
+    lab.add_argument("--turns", type=int, default=None, metavar="N", help="turns a session, 60 unless said")
     demo = command("demo", _demo, "Play the sample's question series with and without the map.")
     demo.add_argument("--questions", type=int, default=None, metavar="N", help="only the first N questions")
     command("app", _app, "Open the app in a browser.")
@@ -259,13 +283,13 @@ def _ask(args: argparse.Namespace) -> int:
         dataset = w.dataset(args.dataset)
         if args.share:
             w.endpoints.share(dataset.id, args.share)
-        run = w.ask(dataset.id, args.question, without=args.without)
+        run = w.ask(dataset.id, args.question, without=args.without, configuration=args.configuration)
         try:
             view = _follow(w, run)
         except KeyboardInterrupt:
             w.cancel(run)
             view = w.wait(run, timeout_s=10)
-        _print(args, ask_data(w, view), cli_text.answer(view, w.map(dataset.id)))
+        _print(args, cli_explain.answer(w, view), cli_text.answer(view, w.map(dataset.id)))
     return EXIT.get(view.status, 1)
 
 
@@ -281,47 +305,6 @@ def _follow(w: Workspace, run: str) -> RunView:
                 print(line, file=sys.stderr)
         if not view.active:
             return view
-
-
-def ask_data(w: Workspace, view: RunView) -> dict[str, Any]:
-    """`peek ask --json`."""
-    t = view.trajectory
-    answer = t.answer if t else None
-    table = answer.table if answer and view.status in ("answered", "partly") else None
-    after = w.map(view.dataset, view.arm)
-    usage = view.summary.get("usage") or {}
-    events = w.store.map_events(view.dataset, view.arm, run=view.id)
-    edits = [
-        {
-            "op": e.name.upper(),
-            "id": e.item,
-            "section": json.loads(e.body).get("section"),
-            "text": json.loads(e.body).get("text"),
-        }
-        for e in events
-        if e.name in ("add", "replace", "delete", "evict")
-    ]
-    return {
-        "run": view.id,
-        "status": view.status,
-        "answer": answer.text if answer else view.reason or None,
-        "value": answer.value if answer else None,
-        "table": None
-        if table is None
-        else {"columns": table.columns, "rows": table.rows, "row_count": table.row_count},
-        "sql": [q.sql for q in t.queries] if t else [],
-        "iterations": len(t.steps) if t else 0,
-        "look_ups": t.look_ups if t else 0,
-        "usage": {k: usage.get(k) for k in ("input", "cached", "output", "calls")},
-        "cost": None,
-        "definitions": [{"id": d["id"], "rows_moved": d["rows_moved"]} for d in view.summary.get("definitions", [])],
-        "left_out": [d["id"] for d in view.summary.get("left_out", [])],
-        "went_around": [d["id"] for d in view.summary.get("went_around", [])],
-        "notes": list(answer.notes) if answer else [],
-        "suggestions": list(answer.suggestions) if answer else [],
-        "map": {"version_before": view.map_version, "version_after": after.version, "edits": edits},
-        "analyst": view.analyst,
-    }
 
 
 def _map(args: argparse.Namespace) -> int:
@@ -360,13 +343,32 @@ def _sql(args: argparse.Namespace) -> int:
     return 0
 
 
+def _explain(args: argparse.Namespace) -> int:
+    with _open(args) as w:
+        dataset = w.dataset(args.dataset).id
+        said = cli_explain.explain(
+            w, dataset, args.question, without=args.without, configuration=args.configuration, texts=args.texts
+        )
+        _print(args, *said)
+    return 0
+
+
 def _trace(args: argparse.Namespace) -> int:
     with _open(args) as w:
-        view = w.run(args.run)
-        calls = w.explaining.calls(args.run)
-        if not calls:
-            raise NotFound(f"Run {args.run} made no model request", next=view.reason)
-        _print(args, {"run": view.id, "status": view.status, "calls": calls}, cli_text.trace(view, calls))
+        _print(args, *cli_explain.trace(w, args.run, plans=args.plans))
+    return 0
+
+
+def _replay(args: argparse.Namespace) -> int:
+    with _open(args) as w:
+        data, text = cli_explain.replay(w, args.call, today=args.today)
+        _print(args, data, text)
+    return 0 if data["same"] else 1
+
+
+def _lab(args: argparse.Namespace) -> int:
+    text, tables = cli_lab.ablate(args.experiment, args.provider or ["openai", "deepseek"], args.seeds, args.turns)
+    _print(args, {"experiment": args.experiment, "seeds": args.seeds, "tables": tables}, text)
     return 0
 
 

@@ -6,10 +6,8 @@ Owns: the order of the first three stages and the check of what they gave. Refus
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from peek_core.context_pipe import execute
 from peek_core.context_pipe.bind import Binder, bind
@@ -62,7 +60,6 @@ def assemble(
     snapshot: Snapshot,
     binder: Binder,
     provider: Provider,
-    schema: Mapping[str, Any] | None = None,
     also: tuple[Decision, ...] = (),
 ) -> Prepared:
     """All that happens before Execute. `also`: decisions taken before Plan. Raises Broken where a law would be broken."""
@@ -74,7 +71,7 @@ def assemble(
     if also:
         explain = replace(explain, decisions=(*also, *explain.decisions))
     execute.verify(records, placed)
-    wire = provider.encode([p.section for p in placed], schema)
+    wire = provider.encode([p.section for p in placed], snapshot.schema)
     execute.verify_wire(wire, placed, structured=not provider.capabilities.language_model)
     return Prepared(snapshot, planned, placed, explain, wire)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from peek_core.context_pipe.cache_model import Known
 from peek_core.ports import Capabilities
@@ -98,6 +98,8 @@ class Snapshot:
     """Whether nothing of this source's requests is in the cache any more, so that an edit breaks nothing."""
     flips: tuple[str, ...] = ()
     spill_backend: bool = False
+    schema: Mapping[str, Any] | None = None
+    """The JSON schema a reply is asked to follow."""
 
     def calibrated(self, kind: str, tokens: int) -> int:
         """Counted tokens as this endpoint will count them."""

@@ -54,6 +54,7 @@ class Packer:
             "cold": s.cold,
             "flips": list(s.flips),
             "spill_backend": s.spill_backend,
+            "schema": None if s.schema is None else _plain(s.schema),
         }
 
     def _record(self, record: SourceRecord) -> str:
@@ -133,6 +134,7 @@ def unpacked(data: Mapping[str, Any], text: Callable[[str], str | None]) -> Snap
         cold=data["cold"],
         flips=tuple(data["flips"]),
         spill_backend=data["spill_backend"],
+        schema=data.get("schema"),
     )
 
 

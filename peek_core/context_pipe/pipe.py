@@ -274,8 +274,8 @@ class Pipe:
         recovery: int,
         spills: bool,
     ) -> Prepared:
-        snapshot = self._session.snapshot(config, source, records, recovery, spills)
-        return assemble(snapshot, self._session.binder, self._a.provider, schema, also)
+        snapshot = self._session.snapshot(config, source, records, schema, recovery, spills)
+        return assemble(snapshot, self._session.binder, self._a.provider, also)
 
     def _number(self, source: str, prepared: Prepared) -> feedback.Call:
         with self._lock:

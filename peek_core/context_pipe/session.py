@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from peek_core.context_pipe import alerts, fork
 from peek_core.context_pipe.assemble import Prepared
@@ -102,8 +103,15 @@ class RunSession:
         return self._rates[1]
 
     def snapshot(
-        self, config: Configuration, source: str, records: tuple[SourceRecord, ...], recovery: int, spills: bool
+        self,
+        config: Configuration,
+        source: str,
+        records: tuple[SourceRecord, ...],
+        schema: Mapping[str, Any] | None,
+        recovery: int,
+        spills: bool,
     ) -> Snapshot:
+        """All that is known when a request is planned."""
         a, provider = self._a, self._a.provider
         caps, stats = provider.capabilities, a.stats
         factors = stats.factors(provider.endpoint, provider.model)
@@ -140,6 +148,7 @@ class RunSession:
             cold=not held.entries,
             flips=self._latches[source].flipped if config.latches and source in self._latches else (),
             spill_backend=spills and a.spills is not None,
+            schema=schema,
         )
 
     def _estimate(self, record: SourceRecord, factors: Mapping[str, float], held: Held) -> int:
