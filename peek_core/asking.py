@@ -27,6 +27,7 @@ from peek_core.context_pipe.assemble import Prepared
 from peek_core.context_pipe.catalog import CONFIGURATIONS
 from peek_core.context_pipe.ledger import Ledger
 from peek_core.context_pipe.pipe import Pipe
+from peek_core.context_pipe.redact import Redactor
 from peek_core.context_pipe.session import STEP
 from peek_core.context_pipe.session import Surroundings as PipeSurroundings
 from peek_core.datasets import Shelf, View, run_query
@@ -34,6 +35,7 @@ from peek_core.engines.duckdb_engine import DuckDBEngine
 from peek_core.errors import Cancelled, PeekError
 from peek_core.interpreters.choose import open_interpreter
 from peek_core.jobs import CancelSignal
+from peek_core.keeping import Spills, Traces, without_texts
 from peek_core.meters import Meters
 from peek_core.policies.none import NoMemory
 from peek_core.policies.peek import PeekPolicy
@@ -42,8 +44,7 @@ from peek_core.policies.records import coverage_record, definitions_record, map_
 from peek_core.ports import Clock, Ids, Interpreter, MemoryPolicy, Provider, RunQuery, TokenCounter
 from peek_core.settings import MapSettings, Settings
 from peek_core.store.sql_store import SqlStore
-from peek_core.values.call_trace import CallTrace
-from peek_core.values.canon import content_hash, plain
+from peek_core.values.canon import plain
 from peek_core.values.codec import dump
 from peek_core.values.dataset import Dataset, DatasetVersion, Profile
 from peek_core.values.events import Event
@@ -104,30 +105,6 @@ class RunEvents:
             self._store.add_event(self._dataset, Event(self._run, self._seq, name, self._clock(), body))  # type: ignore[arg-type]  # names come from our own code
 
 
-class Traces:
-    """Implements ports.TraceSink over the store."""
-
-    def __init__(self, store: SqlStore, dataset: str) -> None:
-        self._store, self._dataset = store, dataset
-
-    def add_call(self, trace: CallTrace, bodies: Mapping[str, str], reply: str | None) -> None:
-        kept = None if reply is None else (content_hash(reply), reply)
-        self._store.add_call(self._dataset, trace, bodies, kept)
-
-
-class Spills:
-    """Implements ports.SpillStore over the texts of a dataset, which retention and `forget` reach."""
-
-    def __init__(self, store: SqlStore, dataset: str) -> None:
-        self._store, self._dataset = store, dataset
-
-    def write(self, hash: str, text: str) -> None:
-        self._store.add_text(self._dataset, hash, text)
-
-    def read(self, hash: str) -> str | None:
-        return self._store.texts(self._dataset, [hash]).get(hash)
-
-
 class Asking:
     """Does one order."""
 
@@ -135,11 +112,18 @@ class Asking:
         self._s, self._o, self._cancel = shared, order, cancel
         self._emit = RunEvents(order.run, order.dataset.id, shared.store, shared.clock)
         self._book = StoreBook(shared.store, order.dataset.id, order.arm)
+        # Whoever shares rows has decided to share what stands in them.
+        shares_cells = order.sharing is Sharing.SAMPLE_ROWS
+        self._redactor = None if shares_cells else Redactor(shared.meters.key)
 
     @property
     def _literals(self) -> bool:
         """Whether values of the dataset may be told to whoever answers."""
         return self._o.sharing is not Sharing.SCHEMA_ONLY
+
+    @property
+    def _keeps_texts(self) -> bool:
+        return bool(self._o.dataset.options.get("keep_texts", True))
 
     def run(self) -> Trajectory:
         """Answer, store, then let the policy learn. Failures become the run's status and sentence."""
@@ -185,6 +169,9 @@ class Asking:
             self._learn(policy, trajectory)
         pipe.close()
         self._s.meters.keep(self._o.dataset.id)
+        if not self._keeps_texts:
+            # They were drawn live; what was shown while the run went on is not kept either.
+            self._s.store.drop_events(self._o.run, but=("started", "answer", "ended", "learned"))
         return trajectory
 
     def first_request(self) -> Prepared:
@@ -236,6 +223,7 @@ class Asking:
                 context=self._context(policy.before(), current, told),
                 today=self._today(),
                 notice=pipe.notice,
+                restore=self._redactor.restore if self._redactor else lambda text: text,
             )
         )
 
@@ -296,7 +284,7 @@ class Asking:
                 provider=self._o.provider,
                 counter=s.counter,
                 stats=s.meters.stats(self._o.dataset.id),
-                sink=Traces(s.store, self._o.dataset.id),
+                sink=Traces(s.store, self._o.dataset.id, None if self._keeps_texts else s.meters.key, s.meters.export),
                 ledger=self._ledger,
                 cancel=self._cancel,
                 clock=s.clock,
@@ -305,8 +293,9 @@ class Asking:
                 configuration=CONFIGURATIONS[self._o.configuration or s.settings.configuration],
                 shadow=CONFIGURATIONS[shadow] if shadow else None,
                 prices=s.meters.prices,
-                spills=Spills(s.store, self._o.dataset.id),
+                spills=Spills(s.store, self._o.dataset.id) if self._keeps_texts else None,
                 tokens=s.meters.tokens,
+                redact=self._redactor,
             )
         )
 
@@ -330,7 +319,7 @@ class Asking:
             reason=trajectory.reason,
             phase="learning" if learning else "done",
             ended=self._s.clock(),
-            trajectory=dump(trajectory),
+            trajectory=dump(trajectory if self._keeps_texts else without_texts(trajectory)),
             summary=dump(summary),
         )
         if trajectory.answer is not None:

@@ -5,23 +5,27 @@ Owns: the choice of a provider, its test, and the sharing level of a dataset wit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from peek_core.agents.observation import Sharing
+from peek_core.context_pipe.ledger import Ledger
+from peek_core.context_pipe.pipe import Pipe
+from peek_core.context_pipe.session import Surroundings
+from peek_core.context_pipe.stats import PipelineStats
 from peek_core.errors import Refused
 from peek_core.jobs import CancelSignal
 from peek_core.ports import Capabilities, Provider
 from peek_core.providers.builtin.provider import BuiltinAnalyst
 from peek_core.providers.chat_completions import ChatCompletions, check_url
 from peek_core.providers.loop import LoopThread
-from peek_core.settings import EndpointSettings
+from peek_core.settings import EndpointSettings, RunLimits
 from peek_core.store.sql_store import SqlStore
 from peek_core.values.call_trace import CallTrace
-from peek_core.values.canon import content_hash
 from peek_core.values.codec import build
 from peek_core.values.dataset import Dataset
-from peek_core.values.messages import PromptSection
+from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
 
 
 class NeedsConsent(Refused):
@@ -75,9 +79,22 @@ class Endpoints:
 
     def test(self, endpoint: EndpointSettings) -> str:
         """One tiny request; returns the model's name and time, raises EndpointFailed or Refused with the reason."""
-        provider = ChatCompletions(replace(endpoint, retries=0), self._loop)
-        wire = provider.encode([_ping()], None)
-        done = provider.send(wire, CancelSignal(), lambda: None)
+        cancel = CancelSignal()
+        pipe = Pipe(
+            Surroundings(
+                run="connection test",
+                provider=ChatCompletions(replace(endpoint, retries=0), self._loop),
+                counter=("characters", len),
+                stats=PipelineStats(),
+                sink=_Forgets(),
+                ledger=Ledger(RunLimits(), time.time, cancel),
+                cancel=cancel,
+                clock=time.time,
+                ids=lambda: "connection test",
+                emit=lambda name, body: None,
+            )
+        )
+        done = pipe("ping", [_ping()])
         return f"{done.model or endpoint.model} replied in {done.seconds:.1f} s"
 
     def sharing(self, dataset: Dataset, provider: Provider) -> Sharing:
@@ -103,6 +120,19 @@ class Endpoints:
         self._store.update_dataset(dataset, options={**held.options, "sharing": levels})
 
 
-def _ping() -> PromptSection:
-    text = "Reply with the word ready."
-    return PromptSection("ping", "question", "user", text, 6, content_hash(text))
+class _Forgets:
+    """A trace sink for what is nobody's business afterwards."""
+
+    def add_call(self, trace: CallTrace, bodies: Mapping[str, str], reply: str | None) -> None: ...
+
+
+def _ping() -> SourceRecord:
+    return SourceRecord(
+        name="ping",
+        kind=Kind.QUESTION,
+        tier=LifecycleTier.IMMUTABLE,
+        scope=Scope.NONE,
+        priority=Priority.NEVER,
+        role="user",
+        text="Reply with the word ready.",
+    )

@@ -1,4 +1,4 @@
-"""What all runs of a data directory share beside data: pipeline statistics by dataset, prices, what today has cost.
+"""What all runs of a data directory share beside data: statistics by dataset, prices, the day's sums, who collects traces.
 
 Owns: when statistics are read and kept, and the day's sums. Refuses to know: how a request is made.
 """
@@ -12,7 +12,11 @@ from datetime import datetime
 
 from peek_core.context_pipe.ledger import Day
 from peek_core.context_pipe.stats import PipelineStats
+from peek_core.errors import Refused
+from peek_core.keeping import Export, directory_key
 from peek_core.ports import Clock, PriceBook
+from peek_core.providers.chat_completions import check_url
+from peek_core.settings import Settings
 from peek_core.store.sql_store import SqlStore
 from peek_core.values.canon import canonical_json
 
@@ -23,11 +27,36 @@ COUNTS_KEPT = 20_000
 class Meters:
     """Safe from several threads."""
 
-    def __init__(self, store: SqlStore, clock: Clock, prices: PriceBook) -> None:
+    def __init__(self, settings: Settings, store: SqlStore, clock: Clock, prices: PriceBook) -> None:
         self._store, self._clock, self.prices = store, clock, prices
+        self.key = directory_key(settings.data_dir)
+        """For hashes of what is not kept; never leaves."""
+        self._otlp = None
+        if settings.otlp:
+            try:
+                check_url(settings.otlp)
+            except Refused as refusal:
+                raise Refused(
+                    "The OpenTelemetry collector's address must start with https://, or with http:// on this machine",
+                    where=refusal.where,
+                    next="Correct OTEL_EXPORTER_OTLP_ENDPOINT.",
+                ) from None
+            from peek_core.telemetry import Otlp
+
+            self._otlp = Otlp(settings.otlp, self.key)
         self._stats: dict[str, PipelineStats] = {}
         self._lock = threading.Lock()
         self._tokens: dict[str, int] = {}
+
+    @property
+    def export(self) -> Export | None:
+        """Where call traces go besides the store, counts and keyed hashes only; None where nobody collects them."""
+        return self._otlp.export if self._otlp else None
+
+    def close(self) -> None:
+        """Send what still waits."""
+        if self._otlp:
+            self._otlp.close()
 
     @property
     def tokens(self) -> dict[str, int]:

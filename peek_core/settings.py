@@ -119,6 +119,8 @@ class Settings:
     sql: SqlLimits = SqlLimits()
     map: MapSettings = MapSettings()
     endpoint: EndpointSettings | None = None
+    otlp: str = ""
+    """Address of an OpenTelemetry collector; empty: none."""
     jobs: int = 2
     heartbeat_s: float = 2.0
     stale_s: float = 15.0
@@ -132,10 +134,11 @@ class Settings:
 
 
 def read(environ: Mapping[str, str] | None = None, data_dir: Path | None = None) -> Settings:
-    """Settings from the environment: PEEK_DATA_DIR, PEEK_BASE_URL, PEEK_MODEL, PEEK_API_KEY."""
+    """Settings from the environment: PEEK_DATA_DIR, PEEK_BASE_URL, PEEK_MODEL, PEEK_API_KEY, OTEL_EXPORTER_OTLP_ENDPOINT."""
     env = os.environ if environ is None else environ
     place = data_dir or Path(env.get("PEEK_DATA_DIR") or platformdirs.user_data_path("peek"))
-    settings = Settings(data_dir=place.expanduser().resolve())
+    otlp = env.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or env.get("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+    settings = Settings(data_dir=place.expanduser().resolve(), otlp=otlp)
     if env.get("PEEK_BASE_URL") and env.get("PEEK_MODEL"):
         endpoint = EndpointSettings(env["PEEK_BASE_URL"], env["PEEK_MODEL"], env.get("PEEK_API_KEY", ""))
         settings = replace(settings, endpoint=endpoint)

@@ -69,7 +69,7 @@ class Workspace:
         self.shelf = Shelf(settings, self.store, clock)
         self.endpoints = Endpoints(self.store, settings.endpoint, provider)
         self._count = tokens.counter()
-        self._meters = Meters(self.store, clock, prices or PriceTable(settings.data_dir / "prices.toml"))
+        self._meters = Meters(settings, self.store, clock, prices or PriceTable(settings.data_dir / "prices.toml"))
         self._shared = Collaborators(settings, self.store, self.shelf, self._meters, self._count, clock, self.new_id)
         self.explaining = Explainer(self._shared, self.endpoints.planner)
         self._orders: dict[str, Order] = {}
@@ -85,6 +85,7 @@ class Workspace:
     def close(self) -> None:
         """Stop what runs and close the store."""
         self._jobs.close()
+        self._meters.close()
         self.store.close()
 
     # Datasets
@@ -147,6 +148,11 @@ class Workspace:
         made = load_sample(self.shelf, corpus.generate, title=corpus.title, as_of=corpus.as_of, progress=progress)
         self.store.update_dataset(made.id, options={**made.options, "sample": name})
         return self.store.dataset(made.id)
+
+    def keep_texts(self, dataset: str, keep: bool) -> None:
+        """Whether sections, steps and replies of later runs are kept; without them no call can be planned again."""
+        held = self.store.dataset(dataset)
+        self.store.update_dataset(dataset, options={**held.options, "keep_texts": keep})
 
     def rename(self, dataset: str, title: str) -> None:
         self.shelf.rename(dataset, title)

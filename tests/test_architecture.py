@@ -30,13 +30,13 @@ def test_importing_the_core_brings_neither_the_browser_nor_a_model_client() -> N
 
 
 def test_only_the_pipe_sends_to_a_provider() -> None:
-    """`.send(` on a provider stands in execute.py alone; the settings page's connection test is the one exception."""
+    """`.send(` on a provider stands in execute.py alone."""
     senders = sorted(
         p.relative_to(ROOT).as_posix()
         for p in (ROOT / "peek_core").rglob("*.py")
         if "provider.send(" in p.read_text("utf-8")
     )
-    assert senders == ["peek_core/context_pipe/execute.py", "peek_core/workspace.py"]
+    assert senders == ["peek_core/context_pipe/execute.py"]
 
 
 def test_the_main_path_can_be_read_in_one_sitting() -> None:

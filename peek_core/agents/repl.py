@@ -43,6 +43,8 @@ class Surroundings:
     today: str
     notice: Callable[[str], None] = lambda text: None
     """Say something in the next request only."""
+    restore: Callable[[str], str] = lambda text: text
+    """Puts back what was taken out of prompts, for what runs and is shown here."""
 
 
 class ReplAgent:
@@ -87,15 +89,16 @@ class ReplAgent:
         if cell.problem:
             outcome = CellOutcome("", None, cell.problem, known)
         else:
-            self._a.emit("cell", {"turn": turn, "code": cell.code})
-            outcome = self._a.interpreter.run(cell.code, self._a.host.functions())
+            code = self._a.restore(cell.code)
+            self._a.emit("cell", {"turn": turn, "code": code})
+            outcome = self._a.interpreter.run(code, self._a.host.functions())
         log = self._a.host.log
         outcome = self._finish(log, outcome)
         text = observation(turn, outcome, log.queries, limit=self._a.cell.output_chars, sharing=self._a.sharing)
         step = Step(
             n=turn,
             reply=_until_fence(reply.text, cell.code),
-            code=cell.code,
+            code=self._a.restore(cell.code),
             stdout=outcome.stdout,
             error=outcome.error,
             value=outcome.value,

@@ -68,8 +68,9 @@ def assemble(
     context = RuleContext(snapshot, planned, binder.replaced)
     bound = tuple(Placed(r, s) for r, s in zip(records, sections, strict=True))
     placed, explain = optimize(bound, context, noted)
-    if also:
-        explain = replace(explain, decisions=(*also, *explain.decisions))
+    before = (*also, *binder.redaction([p.section for p in placed]))
+    if before:
+        explain = replace(explain, decisions=(*before, *explain.decisions))
     execute.verify(records, placed)
     wire = provider.encode([p.section for p in placed], snapshot.schema)
     execute.verify_wire(wire, placed, structured=not provider.capabilities.language_model)

@@ -5,12 +5,14 @@ Owns: loading, cleaning of text on its way into a prompt, counting each content 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from peek_core.context_pipe.catalog import Snapshot
 from peek_core.context_pipe.plan import ContextPlan
+from peek_core.context_pipe.redact import REDACTED
 from peek_core.errors import Broken, PeekError
 from peek_core.ports import TokenCounter
 from peek_core.values.call_trace import Decision
@@ -19,6 +21,8 @@ from peek_core.values.messages import PromptSection
 from peek_core.values.sources import ANCHORS, Priority, SourceRecord
 
 NAME = "bind"
+REDACTION = "redact"
+Redact = Callable[[str], tuple[str, Mapping[str, int]]]
 LOADERS = 8
 """Contents loaded at a time."""
 
@@ -26,8 +30,10 @@ LOADERS = 8
 class Binder:
     """Binds each record once and keeps its section, so that a long run only pays for what is new."""
 
-    def __init__(self, count: TokenCounter, tokens: dict[str, int] | None = None) -> None:
-        self._count = count
+    def __init__(self, count: TokenCounter, tokens: dict[str, int] | None = None, redact: Redact | None = None) -> None:
+        self._count, self._redact = count, redact
+        self._redacted: dict[str, Mapping[str, int]] = {}
+        """What was taken out of a section, by its content hash."""
         self._tokens: dict[str, int] = {} if tokens is None else tokens
         """Tokens by content hash; may be shared by the runs of a process."""
         # Keyed by object identity; the record is held beside its section so that its id stays taken.
@@ -70,6 +76,20 @@ class Binder:
             self._replaced[key] = self._bind(record, text)
         return self._replaced[key]
 
+    def redaction(self, sections: Sequence[PromptSection]) -> tuple[Decision, ...]:
+        """What was taken out of these sections, where anything is looked for at all."""
+        if self._redact is None:
+            return ()
+        total = sum(s.tokens for s in sections)
+        found: Counter[str] = Counter()
+        for s in sections:
+            found.update(self._redacted.get(s.hash, {}))
+        if not found:
+            return (Decision(REDACTION, False, "nothing looks like personal data", total, total),)
+        said = ", ".join(f"{n} {kind}{'s' if n > 1 else ''}" for kind, n in sorted(found.items()))
+        names = tuple(s.name for s in sections if s.hash in self._redacted)
+        return (Decision(REDACTION, True, f"tokens stand for {said}", total, total, names),)
+
     def counted(self, text: str, hash: str) -> int:
         """Tokens of a content, counted at its first sight."""
         if hash not in self._tokens:
@@ -81,7 +101,12 @@ class Binder:
         if record.role != "system":
             # Role tokens of chat templates must not be forged by cell text.
             text = text.replace("<|", "< |")
+        taken: Mapping[str, int] = {}
+        if self._redact is not None and record.kind in REDACTED and record.role != "assistant":
+            text, taken = self._redact(text)
         hash = content_hash(text)
+        if taken:
+            self._redacted[hash] = taken
         return PromptSection(
             name=record.name,
             kind=record.kind.value,

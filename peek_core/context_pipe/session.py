@@ -14,7 +14,7 @@ from typing import Any
 
 from peek_core.context_pipe import alerts, fork
 from peek_core.context_pipe.assemble import Prepared
-from peek_core.context_pipe.bind import Binder
+from peek_core.context_pipe.bind import Binder, Redact
 from peek_core.context_pipe.cache_model import KEPT, Trail, known, trail
 from peek_core.context_pipe.catalog import DEFAULT, Configuration, Held, Snapshot
 from peek_core.context_pipe.emergent import EmergentQueue
@@ -52,6 +52,8 @@ class Surroundings:
     prices: PriceBook | None = None
     spills: SpillStore | None = None
     tokens: dict[str, int] | None = None
+    redact: Redact | None = None
+    """Takes personal data out of what carries cells."""
 
 
 class RunSession:
@@ -59,7 +61,7 @@ class RunSession:
 
     def __init__(self, around: Surroundings) -> None:
         self._a = around
-        self.binder = Binder(around.counter[1], around.tokens)
+        self.binder = Binder(around.counter[1], around.tokens, around.redact)
         every = around.configuration.emergent == "append_only"
         self.notices = EmergentQueue(cap=1_000_000 if every else EmergentQueue.CAP, dedup=not every)
         self.made: dict[str, int] = {}

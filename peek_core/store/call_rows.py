@@ -16,6 +16,8 @@ from peek_core.store.connected import Connected
 from peek_core.values.call_trace import CallTrace
 from peek_core.values.codec import dump, load
 
+DAY_S = 86_400.0
+
 
 class CallRows(Connected):
     """The part of the store that EXPLAIN reads."""
@@ -33,6 +35,12 @@ class CallRows(Connected):
             new = [
                 {"dataset": dataset, "hash": h, "at": now, "text": x} for h, x in everything.items() if h not in known
             ]
+            # A text that is used again is kept from now on; once a day is often enough to say so.
+            c.execute(
+                update(t.bodies)
+                .where(t.bodies.c.dataset == dataset, t.bodies.c.hash.in_(known), t.bodies.c.at < now - DAY_S)
+                .values(at=now)
+            )
             for row in new:
                 c.execute(insert(t.bodies).prefix_with("OR IGNORE", dialect="sqlite").values(row))
             c.execute(
@@ -103,7 +111,9 @@ class CallRows(Connected):
     def drop_texts(self, before: float) -> int:
         """Retention: remove section texts older than a moment."""
         with self._write() as c:
-            return int(c.execute(delete(t.bodies).where(t.bodies.c.at < before)).rowcount)
+            gone = int(c.execute(delete(t.bodies).where(t.bodies.c.at < before)).rowcount)
+        self.wipe()
+        return gone
 
 
 def _tokens(trace: CallTrace) -> int:

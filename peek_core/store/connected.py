@@ -28,7 +28,13 @@ def open_engine(url: str) -> Engine:
 
         @event.listens_for(engine, "connect")
         def _pragmas(connection: Any, _record: Any) -> None:
-            for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000", "foreign_keys=ON"):
+            for pragma in (
+                "journal_mode=WAL",
+                "synchronous=NORMAL",
+                "busy_timeout=30000",
+                "foreign_keys=ON",
+                "secure_delete=ON",
+            ):
                 connection.execute(f"PRAGMA {pragma}")
 
     return engine
@@ -71,6 +77,15 @@ class Connected:
             self.writes += 1
         except OperationalError as failure:
             raise Broken("The data directory can't be written", next="Check free space and permissions.") from failure
+
+    def wipe(self) -> None:
+        """Nothing of what was deleted stays readable on disk: pages are overwritten, and the log is emptied.
+
+        Where another process reads just now, the log is emptied by whoever closes last.
+        """
+        if self._engine.dialect.name == "sqlite":
+            with contextlib.suppress(OperationalError), self._engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _rows(self, statement: Any) -> Sequence[Row[Any]]:
         with self._engine.connect() as connection:

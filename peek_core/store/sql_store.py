@@ -113,6 +113,7 @@ class SqlStore(CallRows):
                 if "dataset" in table.c:
                     c.execute(delete(table).where(table.c.dataset == dataset))
             c.execute(delete(t.datasets).where(t.datasets.c.id == dataset))
+        self.wipe()
         return tuple(dict.fromkeys(x for r in rows for x in (r.file, *r.originals.split())))
 
     def uses_original(self, original: str) -> bool:
@@ -259,6 +260,12 @@ class SqlStore(CallRows):
         return bool(
             self._rows(select(r.c.id).where(r.c.dataset == dataset, r.c.arm == arm, r.c.phase == "learning").limit(1))
         )
+
+    def drop_events(self, run: str, but: Sequence[str]) -> None:
+        """Remove a run's events, save those of these names."""
+        with self._write() as c:
+            c.execute(delete(t.events).where(t.events.c.run == run, t.events.c.name.not_in(but)))
+        self.wipe()
 
     def add_event(self, dataset: str, e: Event) -> None:
         with self._write() as c:
