@@ -155,7 +155,7 @@ def test_a_dry_run_leaves_everything_as_it_was(open_workspace: Open, tickets: Pa
 def test_a_prompt_cut_in_silence_is_noticed_and_said(open_workspace: Open, tmp_path: Path) -> None:
     wide = tmp_path / "wide.csv"
     wide.write_text(
-        ",".join(f"measure_{n}" for n in range(700)) + "\n" + "\n".join(",".join("1" * 700) for _ in range(3)) + "\n"
+        ",".join(f"measure_{n}" for n in range(250)) + "\n" + "\n".join(",".join("1" * 250) for _ in range(3)) + "\n"
     )
     with Simulator(LOCAL, script=[LOOK.replace("tickets", "wide"), ANSWER, *LEARNED]) as server:
         w = open_workspace(endpoint=endpoint(server))
