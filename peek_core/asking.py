@@ -295,6 +295,7 @@ class Asking:
                 prices=s.meters.prices,
                 spills=Spills(s.store, self._o.dataset.id) if self._keeps_texts else None,
                 tokens=s.meters.tokens,
+                turns=s.settings.run.turns,
                 redact=self._redactor,
             )
         )

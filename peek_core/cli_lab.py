@@ -106,8 +106,12 @@ def play(
     *,
     window: int | None = None,
     budget: int = 64_000,
+    sent: list[bytes] | None = None,
 ) -> Outcome:
-    """One session on a fresh simulated provider, over real HTTP on loopback and a clock of its own."""
+    """One session on a fresh simulated provider, over real HTTP on loopback and a clock of its own.
+
+    `sent` is filled with the body of every request.
+    """
     provided = PROFILES[profile] if window is None else replace(PROFILES[profile], window=window)
     clock, held, cancel = SimulatedClock(), Memory(), CancelSignal()
     with Simulator(provided, script=lambda r: sessions.reply(r.prompt.text), clock=clock) as simulator:
@@ -131,9 +135,13 @@ def play(
                 configuration=configuration,
                 prices=prices,
                 spills=held,
+                turns=work.turns,
             )
         )
-        return sessions.play(pipe, work, clock.tick, lambda: held.traces)
+        outcome = sessions.play(pipe, work, clock.tick, lambda: held.traces)
+        if sent is not None:
+            sent += [exchange.body for exchange in simulator.log]
+        return outcome
 
 
 def prices_of(profile: str, at: float) -> AsIf:

@@ -47,14 +47,14 @@ FLAT = Configuration("flat", base="window", predictive=False, pays=False, latche
 """Plans and computes levels, keeps the order of Bind, runs no transform."""
 PAPER = Configuration(
     "paper",
-    ("trim_schemas", "clear_observations", "drop_rounds", "spill", "order_by_volatility", "place_markers"),
+    ("order_by_volatility", "trim_schemas", "clear_observations", "drop_rounds", "spill", "place_markers"),
     base="window",
     pays=False,
     emergent="one_turn",
 )
 """As published in arXiv:2609.00749."""
 DEFAULT = Configuration(
-    "default", ("clear_observations", "spill", "drop_rounds", "order_by_volatility", "place_markers")
+    "default", ("order_by_volatility", "clear_observations", "spill", "drop_rounds", "place_markers")
 )
 """With what was found since: boundaries, clear before trimming, the smallest base, edits that pay, items that stay."""
 CONFIGURATIONS: Mapping[str, Configuration] = {c.name: c for c in (FLAT, PAPER, DEFAULT)}
@@ -91,6 +91,8 @@ class Snapshot:
     factors: Mapping[str, float] = field(default_factory=dict)
     """Actual tokens over counted ones, by section kind."""
     expected_calls: int = 0
+    refetch_rate: float = 0.0
+    """Share of what was cleared that is read back later."""
     recovery: int = 0
     held: Held = field(default_factory=Held)
     cache: Known = field(default_factory=Known)

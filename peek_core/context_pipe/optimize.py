@@ -11,6 +11,7 @@ from peek_core.context_pipe.cache_model import predicted
 from peek_core.context_pipe.rules import (
     clear_observations,
     drop_rounds,
+    held,
     order_by_volatility,
     place_markers,
     spill,
@@ -33,7 +34,7 @@ CLOSED = {
 def optimize(placed: Sequence[Placed], context: RuleContext, bound: Decision) -> tuple[tuple[Placed, ...], Explain]:
     """Run the rules of the snapshot's configuration; returns the sections to send and the full Explain."""
     config = context.snapshot.configuration
-    current = tuple(placed)
+    current = held.again(placed, context) if config.rules else tuple(placed)
     decisions = [bound]
     for name in config.rules:
         current, decision = RULES[name](current, context)

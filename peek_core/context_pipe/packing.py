@@ -48,6 +48,7 @@ class Packer:
             "rates": _plain(s.rates),
             "factors": dict(s.factors),
             "expected_calls": s.expected_calls,
+            "refetch_rate": s.refetch_rate,
             "recovery": s.recovery,
             "held": _plain(s.held),
             "cache": {"common": sorted(s.cache.common), "entries": sorted(s.cache.entries)},
@@ -125,6 +126,7 @@ def unpacked(data: Mapping[str, Any], text: Callable[[str], str | None]) -> Snap
         rates=None if data["rates"] is None else build(Rates, data["rates"]),
         factors=dict(data["factors"]),
         expected_calls=data["expected_calls"],
+        refetch_rate=data["refetch_rate"],
         recovery=data["recovery"],
         held=Held(
             **{k: frozenset(data["held"][k]) for k in ("cleared", "spilled", "dropped", "trimmed")},

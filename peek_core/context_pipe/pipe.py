@@ -83,6 +83,8 @@ class Pipe:
             raise NotFound(
                 f"No prompt section is called {name!r}", next=f"There are: {', '.join(self._session.whole)}."
             )
+        if name in self._session.shortened:
+            self._a.stats.refetched()
         section = self._session.binder.section(record)
         text: str | None = section.text
         if self._a.spills is not None and name in self._session.spilled:

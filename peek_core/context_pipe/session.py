@@ -52,6 +52,8 @@ class Surroundings:
     prices: PriceBook | None = None
     spills: SpillStore | None = None
     tokens: dict[str, int] | None = None
+    turns: int | None = None
+    """Steps the run may take at most, where that is known."""
     redact: Redact | None = None
     """Takes personal data out of what carries cells."""
 
@@ -89,6 +91,13 @@ class RunSession:
         """Names of sections whose whole text lies in the store."""
         with self._lock:
             return frozenset(n for held in self._held.values() for n in held.spilled)
+
+    @property
+    def shortened(self) -> frozenset[str]:
+        """Names of sections that prompts no longer show whole."""
+        with self._lock:
+            held = self._held.get((self._a.configuration.name, STEP), Held())
+        return held.cleared | held.dropped | held.spilled
 
     def before(self, source: str) -> tuple[alerts.Seen, ...]:
         """The source's answered requests, oldest first."""
@@ -143,7 +152,8 @@ class RunSession:
             reserves=stats.reserves(provider.model, source, caps.max_output),
             rates=rates,
             factors=factors,
-            expected_calls=stats.expected_calls(source, done),
+            expected_calls=self._expected(source, done),
+            refetch_rate=stats.refetch_rate,
             recovery=recovery,
             held=kept,
             cache=held,
@@ -152,6 +162,13 @@ class RunSession:
             spill_backend=spills and a.spills is not None,
             schema=schema,
         )
+
+    def _expected(self, source: str, done: int) -> int:
+        """Further requests to expect; the agent's are limited."""
+        expected = self._a.stats.expected_calls(source, done)
+        if source == STEP and self._a.turns is not None:
+            expected = min(expected, max(0, self._a.turns - done - 1))
+        return expected
 
     def _estimate(self, record: SourceRecord, factors: Mapping[str, float], held: Held) -> int:
         """Calibrated tokens a record will take, as it was sent before; what its kind took lately where it isn't at hand."""
@@ -207,12 +224,15 @@ class RunSession:
 
     def remember(self, source: str, prepared: Prepared, seen: alerts.Seen, reply: str, at: float) -> None:
         """A request succeeded; `reply` is the hash of what came back."""
+        now = prepared.held()
         with self._lock:
-            self._held[self._a.configuration.name, source] = prepared.held()
+            was = self._held.get((self._a.configuration.name, source), Held())
+            self._held[self._a.configuration.name, source] = now
             if prepared.beside is not None:
                 self._held[prepared.beside.explain.configuration, source] = prepared.beside.held()
                 sections = [p.section for p in prepared.beside.placed]
                 self._beside.append(trail(sections, self._a.provider.capabilities.cache, reply, at))
+            self._a.stats.cleared(len((now.cleared | now.dropped) - was.cleared - was.dropped))
             self._seen.setdefault(source, []).append(seen)
             self.made[source] = self.made.get(source, 0) + 1
             if source == STEP:

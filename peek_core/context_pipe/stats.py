@@ -57,6 +57,7 @@ class PipelineStats:
         self._factors: dict[str, dict[str, float]] = {}
         self._breaks: deque[dict[str, Any]] = deque(maxlen=RING)
         self._compactions: deque[dict[str, Any]] = deque(maxlen=RING)
+        self._cleared = self._refetched = 0
         self._recovering: dict[str, int] = {}
         self._ceilings: dict[str, int] = {}
         self._trails: dict[str, deque[Trail]] = {}
@@ -119,6 +120,12 @@ class PipelineStats:
         with self._lock:
             return self._hit
 
+    @property
+    def refetch_rate(self) -> float:
+        """Share of what was cleared that was read back, to two digits; one in seven before any was seen."""
+        with self._lock:
+            return round((1 + self._refetched) / (7 + self._cleared), 2)
+
     # What Feedback writes
 
     def succeeded(self, model: str, source: str, output: int) -> None:
@@ -156,6 +163,16 @@ class PipelineStats:
     def compacted(self, call: str, rule: str, before: int, after: int) -> None:
         with self._lock:
             self._compactions.append({"call": call, "rule": rule, "before": before, "after": after})
+
+    def cleared(self, count: int) -> None:
+        """So many sections were cleared, dropped or spilled that had been sent whole."""
+        with self._lock:
+            self._cleared += count
+
+    def refetched(self) -> None:
+        """One of them was read back."""
+        with self._lock:
+            self._refetched += 1
 
     def failed(self, model: str, source: str) -> None:
         """A recovery event: no sample, but the next reserve is p95."""
@@ -202,6 +219,8 @@ class PipelineStats:
                 "runs": {k: list(v) for k, v in self._runs.items()},
                 "breaks": list(self._breaks),
                 "compactions": list(self._compactions),
+                "cleared": self._cleared,
+                "refetched": self._refetched,
                 "recovering": dict(self._recovering),
                 "ceilings": dict(self._ceilings),
                 "trails": {k: [asdict(t) for t in v] for k, v in self._trails.items()},
@@ -219,6 +238,7 @@ class PipelineStats:
         made._factors = {k: dict(v) for k, v in data.get("factors", {}).items()}
         made._breaks.extend(data.get("breaks", ()))
         made._compactions.extend(data.get("compactions", ()))
+        made._cleared, made._refetched = data.get("cleared", 0), data.get("refetched", 0)
         made._recovering = dict(data.get("recovering", {}))
         made._ceilings = dict(data.get("ceilings", {}))
         made._trails = {k: deque(map(_trail, v), KEPT) for k, v in data.get("trails", {}).items()}

@@ -30,7 +30,7 @@ def _open(name: str, *rules: str, **more: object) -> Configuration:
     return replace(DEFAULT, name=name, rules=rules, **more)  # type: ignore[arg-type]  # fields of Configuration, from here
 
 
-_CLEAR, _SPILL, _DROP, _ORDER, _MARK = DEFAULT.rules
+_ORDER, _CLEAR, _SPILL, _DROP, _MARK = DEFAULT.rules
 ABLATIONS: Mapping[str, Ablation] = {
     a.name: a
     for a in (
@@ -42,7 +42,7 @@ ABLATIONS: Mapping[str, Ablation] = {
                 _open("clear", _CLEAR),
                 _open("+ spill", _CLEAR, _SPILL),
                 _open("+ drop", _CLEAR, _SPILL, _DROP),
-                _open("+ order", _CLEAR, _SPILL, _DROP, _ORDER),
+                _open("+ order", _ORDER, _CLEAR, _SPILL, _DROP),
                 _open("+ markers", *DEFAULT.rules),
             ),
             Workload(burst_every=7, volatile_first=True),

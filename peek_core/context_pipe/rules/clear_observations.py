@@ -21,28 +21,23 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
     """Replace observations by their `cleared` text. Tokens fall or stay, order and count of sections stay."""
     before, level = context.tokens(placed), context.plan.level
     clearable = [p for p in placed if _clearable(p)]
-    held = context.snapshot.held.cleared & {p.record.name for p in clearable}
-    cleared = {p.record.name: Placed(p.record, context.rebind(p.record, p.record.cleared)) for p in clearable}
+    held = tuple(sorted(context.snapshot.held.cleared & {p.record.name for p in clearable}))
 
-    def with_(names: set[str]) -> tuple[Placed, ...]:
-        return tuple(cleared[p.record.name] if p.record.name in names else p for p in placed)
+    def kept(why: str) -> tuple[tuple[Placed, ...], Decision]:
+        said = f"{len(held)} cleared before stay cleared; {why}" if held else why
+        return tuple(placed), Decision(NAME, bool(held), said, before, before, held)
 
-    kept = with_(set(held))
-    again = f"{len(held)} cleared before stay cleared" if held else ""
     if level.rank < CompressionLevel.COMPACT_HISTORY.rank:
-        why = f"level {level.value} is below compact_history"
-        return kept, Decision(NAME, bool(held), again or why, before, context.tokens(kept), tuple(sorted(held)))
-    new, taken = _oldest(clearable, cleared, held, context)
+        return kept(f"level {level.value} is below compact_history")
+    new = _oldest([p for p in clearable if p.record.name not in held], context)
     if not new:
-        why = f"no observation older than the newest {_keep(context)} would get shorter"
-        return kept, Decision(NAME, bool(held), again or why, before, context.tokens(kept), tuple(sorted(held)))
-    verdict = gain_gate(kept, new, taken, context)
+        return kept(f"no observation older than the newest {_keep(context)} would get shorter")
+    out = tuple(new.get(p.record.name, p) for p in placed)
+    verdict = gain_gate(placed, out, len(new), context)
     if not verdict.open:
-        why = f"{verdict.why}{'; ' + again if again else ''}"
-        return kept, Decision(NAME, bool(held), why, before, context.tokens(kept), tuple(sorted(held)))
-    out = with_(new | held)
+        return kept(verdict.why)
     reason = f"{len(new)} of {len(clearable)} observations cleared, oldest first; level {level.value}; {verdict.why}"
-    return out, Decision(NAME, True, reason, before, context.tokens(out), tuple(sorted(new | held)))
+    return out, Decision(NAME, True, reason, before, context.tokens(out), (*held, *new))
 
 
 def _clearable(p: Placed) -> bool:
@@ -54,16 +49,13 @@ def _keep(context: RuleContext) -> int:
     return 1 if context.snapshot.recovery > 1 else context.snapshot.configuration.keep_observations
 
 
-def _oldest(
-    clearable: Sequence[Placed], cleared: dict[str, Placed], held: frozenset[str], context: RuleContext
-) -> tuple[set[str], int]:
-    """Names to clear now and the tokens that saves, within the turn's cap."""
-    room, taken = context.snapshot.configuration.clear_at_most, 0
-    names: set[str] = set()
-    for p in clearable[: -_keep(context) or None]:
-        saved = context.size(p) - context.size(cleared[p.record.name])
-        if p.record.name not in held and saved > 0 and context.size(p) <= room:
-            names.add(p.record.name)
+def _oldest(whole: Sequence[Placed], context: RuleContext) -> dict[str, Placed]:
+    """What to clear now, oldest first and within the turn's cap: the placeholders by name."""
+    room = context.snapshot.configuration.clear_at_most
+    chosen: dict[str, Placed] = {}
+    for p in whole[: -_keep(context) or None]:
+        short = Placed(p.record, context.rebind(p.record, p.record.cleared))
+        if context.size(short) < context.size(p) <= room:
+            chosen[p.record.name] = short
             room -= context.size(p)
-            taken += saved
-    return names, taken
+    return chosen

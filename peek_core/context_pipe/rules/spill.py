@@ -19,31 +19,35 @@ HEAD_CHARS, TAIL_CHARS = 6_000, 1_500
 
 def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed, ...], Decision]:
     """Replace large sections by placeholders; order and count of sections stay."""
-    before, config, held = context.tokens(placed), context.snapshot.configuration, context.snapshot.held.spilled
+    before, config, snapshot = context.tokens(placed), context.snapshot.configuration, context.snapshot
+    held = tuple(p.record.name for p in placed if p.record.name in snapshot.held.spilled)
+
+    def kept(why: str) -> tuple[tuple[Placed, ...], Decision]:
+        said = f"{len(held)} spilled before stay so; {why}" if held else why
+        return tuple(placed), Decision(NAME, bool(held), said, before, before, held)
+
     large = [p for p in placed if context.size(p) >= config.spill_at and p.record.kind not in UNSPILLABLE]
-    able = [p for p in large if p.record.recoverable]
+    able = [p for p in large if p.record.recoverable and p.record.name not in held]
     if not able:
-        why = "none of them can be read back" if large else f"no section of {config.spill_at:,} tokens or more"
-        return tuple(placed), Decision(NAME, False, why, before, before)
-    if not context.snapshot.spill_backend:
-        return tuple(placed), Decision(NAME, False, "there is no store to spill to just now", before, before)
+        return kept("none of them can be read back" if large else f"no section of {config.spill_at:,} tokens or more")
+    if not snapshot.spill_backend:
+        return kept("there is no store to spill to just now")
     short = {
         p.record.name: Placed(p.record, context.rebind(p.record, placeholder(p.record.name, p.section.text)))
         for p in able
     }
-    sent_whole = {n for n in short if n in context.snapshot.held.order and n not in held}
-    names, told = set(short), "large sections go to the store before they are ever sent"
-    if sent_whole:
-        saved = sum(context.size(p) - context.size(short[p.record.name]) for p in able if p.record.name in sent_whole)
-        verdict = gain_gate(placed, sent_whole, saved, context)
+    fresh = {n: p for n, p in short.items() if n not in snapshot.held.order}
+    out = tuple(short.get(p.record.name, p) for p in placed)
+    told = "large sections go to the store before they are ever sent"
+    if len(fresh) < len(short):
+        verdict = gain_gate(placed, out, len(short) - len(fresh), context)
         told = verdict.why
         if not verdict.open:
-            names -= sent_whole
-    if not names:
-        return tuple(placed), Decision(NAME, False, told, before, before)
-    out = tuple(short[p.record.name] if p.record.name in names else p for p in placed)
-    reason = f"{len(names)} spilled, read back with recall(); {told}"
-    return out, Decision(NAME, True, reason, before, context.tokens(out), tuple(sorted(names)))
+            short, out = fresh, tuple(fresh.get(p.record.name, p) for p in placed)
+    if not short:
+        return kept(told)
+    reason = f"{len(short)} spilled, read back with recall(); {told}"
+    return out, Decision(NAME, True, reason, before, context.tokens(out), (*held, *short))
 
 
 def placeholder(name: str, text: str) -> str:

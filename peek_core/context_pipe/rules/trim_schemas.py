@@ -19,24 +19,25 @@ NAME = "trim_schemas"
 def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed, ...], Decision]:
     """Replace descriptions by their `trimmed` text; once trimmed they stay so."""
     before, level = context.tokens(placed), context.plan.level
-    held = context.snapshot.held.trimmed
-    short = {
+    able = [p for p in placed if p.record.kind is Kind.HOST_FUNCTIONS and p.record.trimmed]
+    held = tuple(p.record.name for p in able if p.record.name in context.snapshot.held.trimmed)
+
+    def kept(why: str) -> tuple[tuple[Placed, ...], Decision]:
+        said = f"trimmed before, stays trimmed; {why}" if held else why
+        return tuple(placed), Decision(NAME, bool(held), said, before, before, held)
+
+    if level.rank < CompressionLevel.TRIM_SCHEMAS.rank:
+        return kept(f"level {level.value} is below trim_schemas")
+    new = {
         p.record.name: Placed(p.record, context.rebind(p.record, p.record.trimmed))
-        for p in placed
-        if p.record.kind is Kind.HOST_FUNCTIONS and p.record.trimmed
+        for p in able
+        if p.record.name not in held
     }
-    pressing = level.rank >= CompressionLevel.TRIM_SCHEMAS.rank
-    names = set(short) if pressing else held & set(short)
-    out = tuple(short[p.record.name] if p.record.name in names else p for p in placed)
-    if not names:
-        why = f"level {level.value} is below trim_schemas" if not pressing else "nothing can be trimmed"
-        return tuple(placed), Decision(NAME, False, why, before, before)
-    if names <= held:
-        return out, Decision(
-            NAME, True, "trimmed before, stays trimmed", before, context.tokens(out), tuple(sorted(names))
-        )
-    verdict = gain_gate(placed, names - held, before - context.tokens(out), context)
+    if not new:
+        return kept("nothing more can be trimmed")
+    out = tuple(new.get(p.record.name, p) for p in placed)
+    verdict = gain_gate(placed, out, 0, context)
     if not verdict.open:
-        return tuple(placed), Decision(NAME, False, verdict.why, before, before)
+        return kept(verdict.why)
     reason = f"descriptions cut to signatures; level {level.value}; {verdict.why}"
-    return out, Decision(NAME, True, reason, before, context.tokens(out), tuple(sorted(names)))
+    return out, Decision(NAME, True, reason, before, context.tokens(out), (*held, *new))

@@ -5,18 +5,20 @@ Owns: the shared shapes of rules and the gain gate. Refuses to know: any single 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from peek_core.context_pipe.break_even import edit_pays
+from peek_core.context_pipe.cache_model import predicted
 from peek_core.context_pipe.catalog import Snapshot
 from peek_core.context_pipe.plan import ContextPlan
 from peek_core.values.call_trace import Decision
 from peek_core.values.messages import PromptSection
+from peek_core.values.prices import Rates
 from peek_core.values.sources import Kind, SourceRecord
 
-ASSUMED_READ = 0.10
-"""What reading from a cache is taken to cost, as a share of the input price, where nobody says."""
+ASSUMED_READ, ASSUMED_OUTPUT = 0.10, 5.0
+"""What cached and output tokens are taken to cost, as shares of the input price, where nobody says."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,12 @@ class RuleContext:
         """Calibrated tokens of a section."""
         return self.snapshot.calibrated(placed.section.kind, placed.section.tokens)
 
+    def cached(self, placed: Sequence[Placed]) -> int:
+        """Tokens of these sections that the endpoint's cache should still hold."""
+        sections = [p.section for p in placed]
+        rules = self.snapshot.capabilities.cache
+        return predicted(sections, [self.size(p) for p in placed], rules, self.snapshot.cache)
+
     def tokens(self, placed: Sequence[Placed]) -> int:
         """Calibrated tokens of all sections together."""
         return sum(map(self.size, placed))
@@ -55,13 +63,18 @@ class Verdict:
     why: str
 
 
-def gain_gate(before: Sequence[Placed], changed: Collection[str], removed: int, context: RuleContext) -> Verdict:
-    """Whether removing `removed` tokens pays for what must be read or written again behind the first changed section.
+def gain_gate(before: Sequence[Placed], after: Sequence[Placed], taken: int, context: RuleContext) -> Verdict:
+    """Whether an edit pays for the cache it breaks, and for what will have to be read back.
 
-    It pays for N further calls iff N > k*S/X with k = (w - r)/r (break_even.edit_pays). Nothing is asked where the
-    configuration says so, where the request is about to overflow or to cross a price cliff, or where the cache is cold.
+    `taken` counts what the model may ask for again. The edit takes X tokens out; S tokens behind it lose their place in
+    the cache, by the provider's own boundaries; q of what was taken is read back, a call each. It pays for N further calls
+    iff N > ((w - r)*S + q*taken*(r*T + o*R)) / (r*X), which without q is the k*S/X of break_even. Nothing is asked where
+    the configuration says so, where the request would overflow or cross a price cliff, or where no cache is broken.
     """
     snapshot, plan = context.snapshot, context.plan
+    removed = context.tokens(before) - context.tokens(after)
+    if removed <= 0:
+        return Verdict(False, "nothing would get shorter")
     if not snapshot.configuration.pays:
         return Verdict(True, "this configuration asks for no gain")
     if snapshot.recovery:
@@ -73,25 +86,29 @@ def gain_gate(before: Sequence[Placed], changed: Collection[str], removed: int, 
         return Verdict(True, f"beyond {cliff:,} tokens every token costs more")
     if snapshot.capabilities.cache.match == "none":
         return Verdict(True, "this endpoint has no cache to break")
-    if snapshot.cold:
-        return Verdict(True, "the cache is cold: nothing is broken")
-    first = next((n for n, p in enumerate(before) if p.record.name in changed), len(before))
-    after = context.tokens(before[first:]) - removed
-    rates = snapshot.rates
-    read = ASSUMED_READ if rates is None or rates.r is None else rates.r
-    write = 1.0 if rates is None else rates.w
-    pays, needed = edit_pays(removed, max(0, after), snapshot.expected_calls, read, write)
+    lost = max(0, context.cached(before) - context.cached(after) - removed)
+    if lost == 0:
+        return Verdict(True, "nothing that is cached is broken")
+    read, write, output = _ratios(snapshot.rates)
+    again = snapshot.refetch_rate * taken * (read * context.tokens(after) + output * snapshot.reserves.output)
+    needed = ((write - read) * lost + again) / (read * removed) if read else math.inf
     told = (
         ""
-        if rates is not None and rates.r is not None
-        else f"; price of cached tokens unknown, {ASSUMED_READ:.2f} assumed"
+        if snapshot.rates is not None and snapshot.rates.r is not None
+        else f"; {ASSUMED_READ:.2f} assumed for cached tokens"
     )
-    calls = f"{needed:,.0f}" if needed < 1e6 else "endless"
     return Verdict(
-        pays,
-        f"takes {removed:,} tokens out and breaks the cache for {max(0, after):,}: needs more than {calls} further calls, "
-        f"{snapshot.expected_calls} expected{told}",
+        snapshot.expected_calls > needed,
+        f"takes {removed:,} tokens out and breaks the cache for {lost:,}: needs more than "
+        f"{needed:,.0f} further calls, {snapshot.expected_calls} expected{told}",
     )
+
+
+def _ratios(rates: Rates | None) -> tuple[float, float, float]:
+    """Prices of cached, written and output tokens as shares of the input's; assumed where nobody says."""
+    if rates is None:
+        return ASSUMED_READ, 1.0, ASSUMED_OUTPUT
+    return ASSUMED_READ if rates.r is None else rates.r, rates.w, rates.o
 
 
 def rounds(placed: Sequence[Placed]) -> list[tuple[int, int]]:
