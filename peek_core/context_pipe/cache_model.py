@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from peek_core.ports import CacheRules
 from peek_core.values.messages import PromptSection
@@ -50,9 +51,15 @@ def chained(hashes: Iterable[str], start: str = "") -> tuple[str, ...]:
     """
     names, last = [], start
     for h in hashes:
-        last = hashlib.blake2b(f"{last}|{h}".encode(), digest_size=10).hexdigest()
+        last = _next(last, h)
         names.append(last)
     return tuple(names)
+
+
+@lru_cache(maxsize=16_384)
+def _next(last: str, hash: str) -> str:
+    """The next name of a chain; consecutive requests share most of theirs."""
+    return hashlib.blake2b(f"{last}|{hash}".encode(), digest_size=10).hexdigest()
 
 
 def link(section: PromptSection) -> str:

@@ -14,6 +14,8 @@ from peek_core.values.canon import canonical_json, escaped
 from peek_core.values.messages import Completion
 from peek_core.values.sources import ANCHORS, Priority, SourceRecord
 
+HEAD = 48
+"""Bytes of a section that are looked for before the whole of it is compared."""
 UNSENT = "Nothing was sent. Ask again; if it stays, report it."
 
 
@@ -49,7 +51,10 @@ def verify_wire(wire: bytes, placed: Sequence[Placed], *, structured: bool) -> N
     for p in placed:
         typed = structured and p.section.data is not None
         needle = canonical_json(p.section.data).encode("utf-8") if typed else escaped(p.section.text)
-        found = wire.find(needle, at)
+        # A short look first: a long search prepares itself at length, and the place is nearly always the next one.
+        found = wire.find(needle[:HEAD], at)
+        if found >= 0 and not wire.startswith(needle, found):
+            found = wire.find(needle, at)
         if found < 0:
             raise Broken(f"Prompt section {p.record.name} is not in the request as it was decided", next=UNSENT)
         at = found + len(needle)

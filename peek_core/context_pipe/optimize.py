@@ -6,6 +6,7 @@ Owns: the table of rules and the Explain it yields. Refuses to know: clock, rand
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from peek_core.context_pipe.cache_model import predicted
 from peek_core.context_pipe.rules import (
@@ -20,6 +21,7 @@ from peek_core.context_pipe.rules import (
 from peek_core.context_pipe.rules.working import Placed, Rule, RuleContext
 from peek_core.values.call_trace import Decision, Explain, SectionTrace
 from peek_core.values.canon import SERIALIZER
+from peek_core.values.messages import PromptSection
 
 RULES: Mapping[str, Rule] = {
     rule.NAME: rule.apply
@@ -61,19 +63,12 @@ def _explain(
     size = {p.record.name: context.size(p) for p in bound}
     sizes = [context.size(p) for p in sent]
     sections = tuple(
-        SectionTrace(
-            name=p.record.name,
-            kind=p.section.kind,
-            role=p.section.role,
-            scope=p.section.scope,
-            tier=p.section.tier,
-            priority=p.section.priority,
-            planned=planned.get(p.record.name, 0),
-            bound=size.get(p.record.name, 0),
-            sent=tokens,
-            hash=p.section.hash,
-            budget=plan.budgets.get(p.record.name),
-            marker=p.section.marker,
+        _traced(
+            *_said(p.section),
+            planned.get(p.section.name, 0),
+            size.get(p.section.name, 0),
+            tokens,
+            plan.budgets.get(p.section.name),
         )
         for p, tokens in zip(sent, sizes, strict=True)
     )
@@ -103,3 +98,16 @@ def _explain(
         factors={k: v for k, v in snapshot.factors.items() if v != 1.0},
         rates=snapshot.rates,
     )
+
+
+@lru_cache(maxsize=4_096)
+def _traced(
+    name: str, kind: str, role: str, scope: str, tier: str, priority: str, hash: str, marker: bool,
+    planned: int, bound: int, sent: int, budget: int | None,
+) -> SectionTrace:  # fmt: skip
+    """A long run traces the same sections again and again."""
+    return SectionTrace(name, kind, role, scope, tier, priority, planned, bound, sent, hash, budget, marker)
+
+
+def _said(s: PromptSection) -> tuple[str, str, str, str, str, str, str, bool]:
+    return s.name, s.kind, s.role, s.scope, s.tier, s.priority, s.hash, s.marker

@@ -100,12 +100,14 @@ def recomputed_level(explain: Explain, configuration: Configuration) -> Compress
 
 def _budgets(snapshot: Snapshot, room: int) -> dict[str, int]:
     """What stays goes first; what may be left out shares the rest, the dearest first."""
-    rows = list(zip(snapshot.records, snapshot.estimates, strict=True))
-    room -= sum(size for r, size in rows if r.priority is Priority.NEVER or r.kind in ANCHORS)
+    optional: dict[Priority, list[tuple[str, int]]] = {p: [] for p in Priority}
+    for record, size in zip(snapshot.records, snapshot.estimates, strict=True):
+        stays = Priority.NEVER if record.kind in ANCHORS else record.priority
+        optional[stays].append((record.name, size))
+    room -= sum(size for _, size in optional[Priority.NEVER])
     budgets: dict[str, int] = {}
     for priority in (Priority.LAST_RESORT, Priority.NORMAL, Priority.FIRST):
-        for record, size in rows:
-            if record.priority is priority and record.kind not in ANCHORS:
-                budgets[record.name] = max(0, min(size, room))
-                room -= budgets[record.name]
+        for name, size in optional[priority]:
+            budgets[name] = given = max(0, min(size, room))
+            room -= given
     return budgets

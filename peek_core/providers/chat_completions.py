@@ -29,6 +29,11 @@ from peek_core.values.messages import Completion, PromptSection, Usage
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 MAX_WAIT_S = 20.0
+MARKERS = {
+    "anthropic": b',"cache_control":{"type":"ephemeral"}',
+    "openai": b',"prompt_cache_breakpoint":{"mode":"explicit"}',
+}
+"""The field of a content part that says that a reusable prefix ends here, by marker policy."""
 PARALLEL = 4
 """Requests one endpoint is sent at a time."""
 
@@ -83,19 +88,20 @@ class ChatCompletions:
         Where the endpoint takes markers, every section is a content part of its own, marked or not: its bytes must not
         depend on whether a marker stands there.
         """
-        parts = self.capabilities.cache.marker
-        messages = []
-        for role, group in groupby(sections, key=lambda s: s.role):
-            if parts:
-                content = b"[" + b",".join(_part_of(s, parts) for s in group) + b"]"
-            else:
-                content = b'"' + b"\\n\\n".join(escaped(s.text) for s in group) + b'"'
-            messages.append(b'{"role":"' + role.encode() + b'","content":' + content + b"}")
-        model = json.dumps(self.model, ensure_ascii=False).encode()
-        return (
-            b'{"model":' + model + b',"messages":[' + b",".join(messages) + b"]"
-            b',"stream":true,"stream_options":{"include_usage":true}}'
-        )
+        marker = self.capabilities.cache.marker
+        # One list and one join: a long prompt is copied once.
+        out = [b'{"model":', json.dumps(self.model, ensure_ascii=False).encode(), b',"messages":[']
+        for n, (role, group) in enumerate(groupby(sections, key=lambda s: s.role)):
+            out += [b"," if n else b"", b'{"role":"', role.encode(), b'","content":', b"[" if marker else b'"']
+            for k, s in enumerate(group):
+                if marker:
+                    field = MARKERS[marker] if s.marker else b""
+                    out += [b"," if k else b"", b'{"type":"text","text":"', escaped(s.text), b'"', field, b"}"]
+                else:
+                    out += [b"\\n\\n" if k else b"", escaped(s.text)]
+            out.append(b"]}" if marker else b'"}')
+        out.append(b'],"stream":true,"stream_options":{"include_usage":true}}')
+        return b"".join(out)
 
     def send(self, wire: bytes, cancel: CancelToken, on_first_byte: Callable[[], None]) -> Completion:
         """Stream the reply to its end. Raises EndpointFailed or Cancelled."""
@@ -263,16 +269,6 @@ class ChatCompletions:
                     timeout=openai.Timeout(self._settings.read_timeout_s, connect=10.0),
                 )
             return self._client
-
-
-def _part_of(section: PromptSection, marker: str) -> bytes:
-    """One content part, with the provider's own field where a reusable prefix ends."""
-    field = {
-        "anthropic": b',"cache_control":{"type":"ephemeral"}',
-        "openai": b',"prompt_cache_breakpoint":{"mode":"explicit"}',
-    }
-    said = field[marker] if section.marker else b""
-    return b'{"type":"text","text":"' + escaped(section.text) + b'"' + said + b"}"
 
 
 class _Transient(Exception):

@@ -35,7 +35,10 @@ class Scope(StrEnum):
 
     @property
     def rank(self) -> int:
-        return ("global", "session", "none").index(self.value)
+        return _RANKS[self]
+
+
+_RANKS = {Scope.GLOBAL: 0, Scope.SESSION: 1, Scope.NONE: 2}
 
 
 class Priority(StrEnum):

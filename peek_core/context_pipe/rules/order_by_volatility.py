@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from peek_core.context_pipe.rules.working import Placed, RuleContext
 from peek_core.values.call_trace import Decision
@@ -49,15 +49,17 @@ def _segments(units: Sequence[Unit]) -> list[list[Unit]]:
 
 def _sorted(segment: Sequence[Unit]) -> list[Unit]:
     """By scope, stable; a unit waits until those it depends on have been placed (Kahn 1962 over a heap)."""
+    scopes = [max(p.record.scope.rank for p in unit) for unit in segment]
+    if all(a <= b for a, b in pairwise(scopes)):
+        return list(segment)
     home = {p.record.name: n for n, unit in enumerate(segment) for p in unit}
     # What came behind when the records were given is not waited for: whoever wrote them knows better.
     needs = [{home[d] for p in u for d in p.record.depends if home.get(d, n) < n} for n, u in enumerate(segment)]
-    rank = [max(p.record.scope.rank for p in unit) for unit in segment]
     followers: dict[int, list[int]] = {}
     for n, wanted in enumerate(needs):
         for w in wanted:
             followers.setdefault(w, []).append(n)
-    ready = [(rank[n], n) for n, wanted in enumerate(needs) if not wanted]
+    ready = [(scopes[n], n) for n, wanted in enumerate(needs) if not wanted]
     heapq.heapify(ready)
     out: list[Unit] = []
     while ready:
@@ -66,7 +68,7 @@ def _sorted(segment: Sequence[Unit]) -> list[Unit]:
         for follower in followers.get(n, ()):
             needs[follower].discard(n)
             if not needs[follower]:
-                heapq.heappush(ready, (rank[follower], follower))
+                heapq.heappush(ready, (scopes[follower], follower))
     return out
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from peek_core.context_pipe.cache_model import predicted
 from peek_core.context_pipe.catalog import Snapshot
@@ -21,9 +22,8 @@ ASSUMED_READ, ASSUMED_OUTPUT = 0.10, 5.0
 """What cached and output tokens are taken to cost, as shares of the input price, where nobody says."""
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A record and the section it became."""
+class Placed(NamedTuple):
+    """A record and the section it became. A tuple: a long run makes very many."""
 
     record: SourceRecord
     section: PromptSection
@@ -36,10 +36,17 @@ class RuleContext:
     snapshot: Snapshot
     plan: ContextPlan
     rebind: Callable[[SourceRecord, str], PromptSection]
+    _sizes: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
+    _totals: dict[int, tuple[Sequence[Placed], int]] = field(default_factory=dict, repr=False, compare=False)
+    """Held beside what they are of, so that its identity stays taken."""
 
     def size(self, placed: Placed) -> int:
         """Calibrated tokens of a section."""
-        return self.snapshot.calibrated(placed.section.kind, placed.section.tokens)
+        key = id(placed.section)
+        size = self._sizes.get(key)
+        if size is None:
+            size = self._sizes[key] = self.snapshot.calibrated(placed.section.kind, placed.section.tokens)
+        return size
 
     def cached(self, placed: Sequence[Placed]) -> int:
         """Tokens of these sections that the endpoint's cache should still hold."""
@@ -48,8 +55,11 @@ class RuleContext:
         return predicted(sections, [self.size(p) for p in placed], rules, self.snapshot.cache)
 
     def tokens(self, placed: Sequence[Placed]) -> int:
-        """Calibrated tokens of all sections together."""
-        return sum(map(self.size, placed))
+        """Calibrated tokens of all sections together; rules that change nothing pass the same tuple on."""
+        held = self._totals.get(id(placed))
+        if held is None:
+            held = self._totals[id(placed)] = placed, sum(map(self.size, placed))
+        return held[1]
 
 
 Rule = Callable[[Sequence[Placed], RuleContext], tuple[tuple[Placed, ...], Decision]]
