@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import answers, definitions, map_panel, route, state
+from pages.parts import answers, definitions, dry_run, map_panel, route, state
 from pages.parts.consent import consent
 from pages.parts.html import draw, words
 from pages.parts.series import series
@@ -112,6 +112,7 @@ def bottom(active: bool) -> None:
                 st.button("Stop", icon=":material/stop_circle:", key="stop", shortcut="Escape", on_click=stop)
         with right, st.container(horizontal=True, gap="small", vertical_alignment="center"):
             definitions.leave_out(dataset)
+            dry_run.button(dataset, ask)
             series(dataset)
             if st.button(
                 "New conversation",

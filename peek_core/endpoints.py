@@ -27,6 +27,9 @@ from peek_core.values.codec import build
 from peek_core.values.dataset import Dataset
 from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
 
+NO_MODEL = "built-in analyst, no language model"
+"""Who answers where no endpoint does: it costs nothing."""
+
 
 class NeedsConsent(Refused):
     """The dataset's sharing level with this endpoint was not chosen yet."""
@@ -75,7 +78,7 @@ class Endpoints:
     def analyst(self) -> str:
         """Who answers, in words for every answer."""
         p = self.provider()
-        return p.model if p.capabilities.language_model else "built-in analyst, no language model"
+        return p.model if p.capabilities.language_model else NO_MODEL
 
     def test(self, endpoint: EndpointSettings) -> str:
         """One tiny request; returns the model's name and time, raises EndpointFailed or Refused with the reason."""

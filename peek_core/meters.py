@@ -86,8 +86,14 @@ class Meters:
         """What all runs but this one have spent since midnight."""
 
         def day() -> Day:
-            midnight = datetime.fromtimestamp(self._clock()).replace(hour=0, minute=0, second=0, microsecond=0)
-            spent = self._store.spent_since(midnight.timestamp(), but=run)
-            return Day(**spent)
+            return Day(**self._store.spent_since(self._midnight(), but=run))
 
         return day
+
+    def unpriced_today(self, free: str) -> int:
+        """Requests since midnight whose price nobody knows, but those of an analyst that costs nothing."""
+        return self._store.unpriced_since(self._midnight(), free)
+
+    def _midnight(self) -> float:
+        now = datetime.fromtimestamp(self._clock())
+        return now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()

@@ -240,39 +240,6 @@ def heat(ids: Sequence[str], versions: Sequence[str], scores: Sequence[Sequence[
     return fig
 
 
-def waterfall(rows: Sequence[tuple[str, str, float, float]]) -> go.Figure:
-    """Where the time went: (what, kind, start s, length s), one line each."""
-    p = palette()
-    tint = {"model": p["soft"], "SQL": p["bar"], "sandbox": p["grey"]}
-    at = list(range(len(rows)))
-    fig = go.Figure(
-        go.Bar(
-            y=at,
-            x=[max(d, 0.002) for *_, d in rows],
-            base=[s for _, _, s, _ in rows],
-            orientation="h",
-            width=0.55,
-            marker_color=[tint[k] for _, k, _, _ in rows],
-            text=[f"{d:.2f} s" for *_, d in rows],
-            textposition="outside",
-            textfont={"size": 11.5, "color": p["text"]},
-            cliponaxis=False,
-            hoverinfo="skip",
-        )
-    )
-    plain(fig, 26 * len(rows) + 34, bottom=26, right=52)
-    fig.update_yaxes(
-        autorange="reversed",
-        tickvals=at,
-        ticktext=[f"{label(w)}, {k}" for w, k, _, _ in rows],
-        showgrid=False,
-        automargin=True,
-        tickfont={"size": 12.5, "color": p["text"]},
-    )
-    fig.update_xaxes(ticksuffix=" s", nticks=7)
-    return fig
-
-
 def icicle(cells: Sequence[tuple[int | None, str, int, int, str]]) -> go.Figure:
     """Time as width: (place of the parent, name, total µs, own µs, what it works on), the root first, parents earlier.
 

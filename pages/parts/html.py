@@ -5,6 +5,7 @@ Owns: escaping and the markup of tags, meters, tables. Refuses to know: where va
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -90,34 +91,59 @@ def table(
     )
 
 
-def strip(parts: Sequence[tuple[str, int, str, bool]], reserve: int, limit: int) -> str:
-    """One request over its limit: (name, tokens, scope, cached). Tint = scope, solid = cached, hatched = sent fresh."""
-    used = sum(t for _, t, _, _ in parts)
-    hit = sum(t for _, t, _, cached in parts if cached)
-    base = max(limit, used + reserve)
-    boxes = [
-        (n, t, f"{scope}{'' if cached else ' fresh'}", f"{n}: {t:,} tokens, {'cached' if cached else 'sent fresh'}")
-        for n, t, scope, cached in parts
-    ] + [("Reserve", reserve, "free", f"Reserve for the reply: {reserve:,} tokens")]
-    bar = "".join(
-        f'<i class="{esc(kind)}" style="width:{100 * t / base:.2f}%" title="{esc(hint)}"></i>'
-        for _, t, kind, hint in boxes
-    )
-    names = "".join(
-        f'<span class="{_size(t, base)}" style="width:{100 * t / base:.2f}%" title="{esc(hint)}">{esc(n)}'
-        f"<br>{t:,}</span>"
-        for n, t, _, hint in boxes
-    )
-    lines = "".join(
-        f'<b style="left:{share * 100 * limit / base:.0f}%"><em>.{share * 100:.0f}</em></b>'
-        for share in (0.60, 0.75, 0.90)
-    )
-    label = f"{used:,} tokens and a reserve of {reserve:,} over a limit of {limit:,}; first {hit:,} cached"
+def facts(pairs: Sequence[tuple[str, str]]) -> str:
+    """Key figures in one line: (value, what it is)."""
     return (
-        f'<div class="pk-strip" role="img" aria-label="{esc(label)}"><div class="bar">{bar}{lines}</div>'
-        f'<div class="names">{names}</div></div>'
+        '<div class="pk-eq">'
+        + "".join(f'<span><b>{esc(v)}</b> <span class="pk-muted">{esc(t)}</span></span>' for v, t in pairs)
+        + "</div>"
     )
 
 
-def _size(tokens: int, base: int) -> str:
-    return "tiny" if tokens < 0.025 * base else "slim" if tokens < 0.085 * base else ""
+def listed(pairs: Sequence[tuple[str, str]]) -> str:
+    """Names and values below each other."""
+    return '<dl class="pk-key">' + "".join(f"<dt>{esc(k)}</dt><dd>{esc(v)}</dd>" for k, v in pairs) + "</dl>"
+
+
+def head(title: str, note: str = "") -> str:
+    """The line a block begins with."""
+    return f'<div class="pk-sec pk-head"><span>{esc(title)}</span><span>{esc(note)}</span></div>'
+
+
+def swatches(pairs: Sequence[tuple[str, str]]) -> str:
+    """A legend: (class of the swatch, what it means)."""
+    return "".join(f'<span><i class="pk-swatch {esc(kind)}"></i>{esc(what)}</span>' for kind, what in pairs)
+
+
+def dollars(usd: float | None) -> str:
+    """An amount with two digits that say something; unknown is a dash.
+
+    >>> dollars(12.5), dollars(0.0851), dollars(0.000126), dollars(0), dollars(None)
+    ('$12.50', '$0.0851', '$0.00013', '$0.00', '–')
+    """
+    if usd is None:
+        return "–"
+    digits = 2 if usd >= 1 or usd <= 0 else 4 if usd >= 0.01 else min(8, 1 - math.floor(math.log10(usd)))
+    return f"${usd:,.{digits}f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds, or milliseconds where there is less than one; unknown is a dash.
+
+    >>> duration(12.34), duration(2.412), duration(0.0235), duration(0.0002), duration(None)
+    ('12.3 s', '2.41 s', '24 ms', '< 1 ms', '–')
+    """
+    if seconds is None:
+        return "–"
+    if seconds < 0.001:
+        return "< 1 ms"
+    return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.2f} s" if seconds < 10 else f"{seconds:,.1f} s"
+
+
+def percent(share: float | None, digits: int = 0) -> str:
+    """A share; unknown is a dash.
+
+    >>> percent(0.375), percent(None)
+    ('38 %', '–')
+    """
+    return "–" if share is None else f"{100 * share:.{digits}f} %"

@@ -22,8 +22,9 @@ TITLES = {
     "settings": "Settings",
 }
 TAB = "tab"
-"""URL parameter: the open tab of the Context map page."""
+"""URL parameter: the open tab of the Context map page, or of the Explain page."""
 TABS = ("Items", "Definitions", "Coverage", "Versions", "Refused")
+EXPLAIN_TABS = ("Request", "Run", "Dataset")
 
 
 def page(name: str) -> StreamlitPage:

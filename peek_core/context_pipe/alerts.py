@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from peek_core.context_pipe.plan import CompressionLevel
+from peek_core.context_pipe.rules import drop_rounds
 from peek_core.ports import CacheRules
 from peek_core.values.call_trace import Alert, Analyze, Explain
 
@@ -80,12 +81,11 @@ def cause_of(explain: Explain, section: str, before: Sequence[Seen]) -> str:
     if section in explain.flips:
         return f"the latched section {section} has a new value"
     held = {d.rule: set(d.sections) for s in before[-1:] for d in s.explain.decisions if d.applied}
-    for d in explain.decisions:
-        if (
-            d.applied
-            and d.rule != "place_markers"
-            and (section in d.sections or set(d.sections) - held.get(d.rule, set()))
-        ):
+    decided = [d for d in explain.decisions if d.applied and d.rule != "place_markers"]
+    if section == drop_rounds.NOTE:  # the note is nobody's section: what it stands for went
+        decided = [d for d in decided if d.rule == drop_rounds.NAME] or decided
+    for d in decided:
+        if section in d.sections or set(d.sections) - held.get(d.rule, set()):
             return f"{d.rule}: {d.reason}"
     if any(d.applied and d.rule == "order_by_volatility" for d in explain.decisions):
         return "order_by_volatility moved sections"

@@ -61,6 +61,24 @@ def rows(trace: CallTrace) -> tuple[SectionRow, ...]:
     return tuple(found)
 
 
+def expected(explain: Explain) -> tuple[SectionRow, ...]:
+    """The sections before anything is sent: `cached` by the endpoint's documented rules, `usd` the input at today's price.
+
+    None of it where nothing is known of the endpoint's cache, or of its prices. `actual` is always unknown.
+    """
+    left = None if explain.strategy == "none" else float(explain.predicted_cached)
+    found = []
+    for s in explain.sections:
+        cached = None if left is None else min(left, float(s.sent))
+        left = None if left is None or cached is None else left - cached
+        usd = None
+        if explain.rates is not None:
+            rate = explain.rates.input if explain.rates.cached is None else explain.rates.cached
+            usd = ((s.sent - (cached or 0.0)) * explain.rates.input + (cached or 0.0) * rate) / 1e6
+        found.append(SectionRow(s, None, cached, usd))
+    return tuple(found)
+
+
 def explain_text(explain: Explain) -> str:
     """EXPLAIN: everything decided before sending."""
     lines = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import Row, and_, case, delete, func, insert, select, update
 
 from peek_core.errors import NotFound
 from peek_core.store import schema as t
@@ -54,6 +54,7 @@ class CallRows(Connected):
                     reply=reply[0] if reply else None,
                     tokens=_tokens(trace),
                     usd=trace.analyze.cost.usd if trace.analyze and trace.analyze.cost else None,
+                    source=trace.source,
                 )
             )
 
@@ -76,6 +77,33 @@ class CallRows(Connected):
                 return
             if c.execute(update(s).where(s.c.dataset == dataset).values(body=body)).rowcount == 0:
                 c.execute(insert(s).values(dataset=dataset, body=body))
+
+    def spent_by_run(self, dataset: str) -> tuple[Row[Any], ...]:
+        """(run, source, requests, tokens, usd, unpriced) of all calls of a dataset; a failed one has no tokens and is not
+        unpriced. Reads no traces."""
+        c = t.calls.c
+        sums = select(
+            c.run,
+            c.source,
+            func.count().label("requests"),
+            func.sum(c.tokens).label("tokens"),
+            func.sum(c.usd).label("usd"),
+            _unpriced(),
+        )
+        return tuple(self._rows(sums.where(c.dataset == dataset).group_by(c.run, c.source)))
+
+    def unpriced_since(self, at: float, free: str) -> int:
+        """Calls from a moment on that took tokens and have no known price, but those of runs the analyst `free` answered."""
+        c, r = t.calls.c, t.runs.c
+        asked = select(_unpriced()).join(t.runs, r.id == c.run).where(c.at >= at, r.analyst != free)
+        return int(self._rows(asked)[0].unpriced or 0)
+
+    def latest_priced(self, dataset: str) -> CallTrace | None:
+        """The newest call of a dataset that has a price."""
+        c = t.calls.c
+        query = select(c.trace).where(c.dataset == dataset, c.usd.is_not(None)).order_by(c.at.desc()).limit(1)
+        rows = self._rows(query)
+        return load(CallTrace, rows[0].trace) if rows else None
 
     def spent_since(self, at: float, but: str) -> dict[str, Any]:
         """Calls, tokens, dollars and seconds of all runs but one, from a moment on."""
@@ -114,6 +142,11 @@ class CallRows(Connected):
             gone = int(c.execute(delete(t.bodies).where(t.bodies.c.at < before)).rowcount)
         self.wipe()
         return gone
+
+
+def _unpriced() -> Any:
+    c = t.calls.c
+    return func.sum(case((and_(c.tokens > 0, c.usd.is_(None)), 1), else_=0)).label("unpriced")
 
 
 def _tokens(trace: CallTrace) -> int:

@@ -87,6 +87,7 @@ calls = Table(
     Column("reply", String(80)),
     Column("tokens", Integer, nullable=False, server_default="0"),
     Column("usd", Float),
+    Column("source", String(20), nullable=False, server_default=""),
 )
 
 statistics = Table(
@@ -134,4 +135,6 @@ map_events = Table(
 
 Index("map_event_of", map_events.c.dataset, map_events.c.arm, map_events.c.number)
 Index("call_at", calls.c.at)
+# Sums of a dataset are read from here alone: a row holds a whole trace.
+Index("call_sums", calls.c.dataset, calls.c.run, calls.c.source, calls.c.tokens, calls.c.usd)
 Index("run_waiting", runs.c.phase, runs.c.created)

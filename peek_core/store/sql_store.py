@@ -152,6 +152,15 @@ class SqlStore(CallRows):
             query = query.where(t.runs.c.arm == arm)
         return tuple(reversed(self._rows(query.order_by(t.runs.c.created.desc(), t.runs.c.id.desc()).limit(limit))))
 
+    def run_heads(self, dataset: str, arm: str | None = None, limit: int = 200) -> tuple[Row[Any], ...]:
+        """As `runs`, without what the runs did and gave."""
+        r = t.runs.c
+        query = select(r.id, r.arm, r.question, r.analyst, r.status, r.phase, r.created, r.ended, r.reason)
+        query = query.where(r.dataset == dataset)
+        if arm is not None:
+            query = query.where(r.arm == arm)
+        return tuple(reversed(self._rows(query.order_by(r.created.desc(), r.id.desc()).limit(limit))))
+
     def update_run(self, id: str, **values: Any) -> None:
         with self._write() as c:
             c.execute(update(t.runs).where(t.runs.c.id == id).values(**values))
@@ -273,9 +282,12 @@ class SqlStore(CallRows):
                 insert(t.events).values(run=e.run, seq=e.seq, dataset=dataset, name=e.name, at=e.at, body=dump(e.body))
             )
 
-    def events(self, run: str, after: int = 0) -> tuple[Event, ...]:
+    def events(self, run: str, after: int = 0, name: str | None = None) -> tuple[Event, ...]:
+        """In order; only those called `name` where it is given."""
         e = t.events
-        rows = self._rows(select(e).where(e.c.run == run, e.c.seq > after).order_by(e.c.seq))
+        query = select(e).where(e.c.run == run, e.c.seq > after)
+        query = query if name is None else query.where(e.c.name == name)
+        rows = self._rows(query.order_by(e.c.seq))
         return tuple(Event(r.run, r.seq, r.name, r.at, json.loads(r.body)) for r in rows)
 
     # Maps

@@ -13,6 +13,21 @@ from peek_core.values.trajectory import Trajectory, Turn
 
 
 @dataclass(frozen=True)
+class RunHead:
+    """A run without what it did and gave; cheap to list."""
+
+    id: str
+    arm: str
+    question: str
+    analyst: str
+    status: str
+    phase: str
+    created: float
+    ended: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class RunView:
     """A run as pages and terminal see it."""
 

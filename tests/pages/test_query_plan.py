@@ -101,7 +101,7 @@ def test_the_icicle_is_as_deep_as_the_plan_and_no_child_outgrows_its_parent() ->
 
 def test_the_explain_page_shows_the_plan_of_a_real_run(data_dir: Path, tickets: Path) -> None:
     dataset, run = prepared(data_dir, tickets)
-    at = open_app("explain", dataset=dataset, run=run)
+    at = open_app("explain", dataset=dataset, run=run, tab="Run")
     assert not at.exception
     assert NOTHING_UNUSUAL in said(at) and "summed over threads" in said(at)
     assert "SEQ_SCAN" in "".join(at.dataframe[0].value["Operator"])
