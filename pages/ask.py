@@ -19,13 +19,17 @@ w = state.workspace()
 dataset = state.dataset_id()
 
 
-def ask(text: str) -> None:
-    """Queue a question and point the address at it."""
+def ask(text: str, configuration: str | None = None) -> None:
+    """Queue a question and point the address at it; `configuration`: how its requests are assembled."""
     if not dataset:
         return
     without = definitions.left_out(dataset)
     try:
-        state.attempt_raw(lambda: st.query_params.update({state.RUN: w.ask(dataset, text, without=without)}))
+        state.attempt_raw(
+            lambda: st.query_params.update(
+                {state.RUN: w.ask(dataset, text, without=without, configuration=configuration)}
+            )
+        )
     except NeedsConsent:
         st.session_state["_waiting"] = text
     st.rerun()

@@ -15,11 +15,15 @@ from pages.parts.html import dollars, draw, esc, facts, tag
 from pages.parts.request_strip import Said
 from peek_core.context_pipe.alerts import first_miss
 from peek_core.context_pipe.assemble import Prepared
+from peek_core.context_pipe.catalog import CONFIGURATIONS
 from peek_core.context_pipe.explain import DASH, expected, explain_text
 from peek_core.errors import PeekError
 
+Ask = Callable[[str, str], None]
+"""A question and how its requests are assembled."""
 
-def button(dataset: str, ask: Callable[[str], None]) -> None:
+
+def button(dataset: str, ask: Ask) -> None:
     """Quiet, beside the question box: what is typed there can't be read before it is sent, so the dialog has its own."""
     if st.button(
         "What would it send?",
@@ -32,7 +36,7 @@ def button(dataset: str, ask: Callable[[str], None]) -> None:
 
 
 @st.dialog("What would this question send?", width=1120)
-def dialog(dataset: str, ask: Callable[[str], None]) -> None:
+def dialog(dataset: str, ask: Ask) -> None:
     """The last question stands there to begin with; Enter plans it again."""
     last = state.workspace().explaining.heads(dataset, "peek", 1)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -42,15 +46,25 @@ def dialog(dataset: str, ask: Callable[[str], None]) -> None:
             key="dry-question",
             placeholder="Type a question and press Enter",
         )
+        how = st.segmented_control(
+            "Assembled as",
+            list(CONFIGURATIONS),
+            default=state.workspace().settings.configuration,
+            key="dry-configuration",
+            required=True,
+            help="default: edits pay for the cache they break; paper: as published; flat: no transform at all.",
+        )
         asked = st.button("Ask it", key="dry-ask", disabled=not (text or "").strip())
     if asked and text:
-        ask(text)
+        ask(text, str(how))
     if not text or not text.strip():
         draw('<div class="pk-note">Its first request will stand here. Nothing is sent.</div>')
         return
     try:
         with st.spinner("Planning the request"):
-            made = state.workspace().dry_run(dataset, text, without=definitions.left_out(dataset))
+            made = state.workspace().dry_run(
+                dataset, text, without=definitions.left_out(dataset), configuration=str(how)
+            )
     except PeekError as failure:  # also where nobody has chosen yet what may be shared: asking will ask
         draw(f'<div class="pk-note" role="status">{tag("not planned", "warn")} {esc(failure.sentence())}</div>')
         return

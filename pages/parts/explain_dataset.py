@@ -33,6 +33,7 @@ def show(dataset: str) -> None:
     series(s)
     latest(s.questions)
     stops(s)
+    kept(dataset)
 
 
 def top(s: DatasetSums) -> None:
@@ -137,6 +138,25 @@ def stops(s: DatasetSums) -> None:
             '<div class="pk-small pk-muted" style="padding-top:6px">A request that would pass one is not sent. Money counts '
             "what has a known price.</div>"
         )
+
+
+def kept(dataset: str) -> None:
+    """Whether the texts of later requests stay."""
+    w = state.workspace()
+    now = bool(w.dataset(dataset).options.get("keep_texts", True))
+    draw(head("What is kept", f"of this dataset's requests, for {w.settings.keep_text_days} days"))
+    wanted = st.toggle(
+        "Keep the texts of requests, steps and replies",
+        now,
+        key="keep-texts",
+        help="Without them counts and keyed hashes are all there is: a request can't be read or planned again later.",
+    )
+    if wanted != now:
+        state.attempt(
+            lambda: w.keep_texts(dataset, wanted),
+            "Texts are kept" if wanted else "Texts of later questions are not kept",
+        )
+        st.rerun()
 
 
 def _stops(all: Sequence[Stop]) -> str:

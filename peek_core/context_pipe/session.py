@@ -71,7 +71,7 @@ class RunSession:
         self.whole: dict[str, SourceRecord] = {}
         """Every record of the agent's own requests, by name: what it can read back."""
         self._held: dict[tuple[str, str], Held] = {}
-        self._seen: dict[str, list[alerts.Seen]] = {}
+        self._seen: list[alerts.Seen] = []
         self._latches: dict[str, SessionLatches] = {}
         self._kept_notices: list[tuple[str, SourceRecord]] = []
         self._beside: deque[Trail] = deque(maxlen=KEPT)
@@ -100,9 +100,9 @@ class RunSession:
         return held.cleared | held.dropped | held.spilled
 
     def before(self, source: str) -> tuple[alerts.Seen, ...]:
-        """The source's answered requests, oldest first."""
+        """The agent's answered requests, oldest first. Those of other sources don't continue one another."""
         with self._lock:
-            return tuple(self._seen.get(source, ()))
+            return tuple(self._seen) if source == STEP else ()
 
     def rates(self) -> Rates | None:
         """Today's prices of the provider; None where nobody knows."""
@@ -233,7 +233,8 @@ class RunSession:
                 sections = [p.section for p in prepared.beside.placed]
                 self._beside.append(trail(sections, self._a.provider.capabilities.cache, reply, at))
             self._a.stats.cleared(len((now.cleared | now.dropped) - was.cleared - was.dropped))
-            self._seen.setdefault(source, []).append(seen)
+            if source == STEP:
+                self._seen.append(seen)
             self.made[source] = self.made.get(source, 0) + 1
             if source == STEP:
                 sizes = [s.sent for s in prepared.explain.sections]

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from peek_core import settings
 from peek_core.cli import main
+from peek_core.context_pipe.emergent import EmergentQueue
+from peek_core.providers.scripted import Scripted
+from peek_core.workspace import Workspace
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 BLOCK = re.compile(r"(<!-- output: (\w+) -->\n```text\n)(.*?)(```\n<!-- end -->)", re.S)
@@ -41,7 +46,58 @@ def help_text() -> str:
     return out.getvalue()
 
 
-OUTPUTS: dict[str, Callable[[], str]] = {"demo": demo, "help": help_text}
+def explain() -> str:
+    """`peek explain` of the sample, without the reasons' tails."""
+    with tempfile.TemporaryDirectory() as data, contextlib.redirect_stderr(io.StringIO()):
+        _sample(Path(data)).close()
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            main(["explain", "Product feedback", "How many reviews are there per region?", "--data-dir", data])
+    return "\n".join(line[:118] + (" …" if len(line) > 118 else "") for line in out.getvalue().splitlines())
+
+
+def records() -> str:
+    """Every kind of record the product's own requests are made of, from what one run really sent."""
+    code = [
+        'r = sql("SELECT count(*) AS n FROM product_feedback")\nprint(llm_query("what is this?"))',
+        "FINAL(f\"{r[0]['n']} rows\", value=r[0]['n'])",
+    ]
+    found = '{"diagnosis": "", "tags": [], "candidates": [{"kind": "item", "section": "cr", "text": "One row is one review."}]}'
+    replies = [f"```python\n{code[0]}\n```", "a review", f"```python\n{code[1]}\n```", found, '{"edits": []}']
+    rows: dict[str, tuple[str, ...]] = {}
+    with tempfile.TemporaryDirectory() as data:
+        w = _sample(Path(data), Scripted(replies))
+        run = w.ask(w.datasets()[0].id, "How many rows?")
+        w.wait(run, 120)
+        for call in w.explaining.calls(run):
+            held = w.store.texts(w.datasets()[0].id, (call.snapshot or {})["records"])
+            for told in (json.loads(held[h]) for h in (call.snapshot or {})["records"]):
+                name = re.sub(r" \d+$", " n", told["name"])
+                cells = (
+                    told["kind"],
+                    told["tier"],
+                    told["scope"],
+                    told["priority"],
+                    "yes" if told["recoverable"] else "–",
+                )
+                rows.setdefault(name, (name, call.source, *cells))
+        w.close()
+    notice = EmergentQueue()
+    notice.write("x")
+    (n,) = notice.due()
+    rows["notice n"] = ("notice n", "step", n.kind, n.tier, n.scope, n.priority, "–")
+    table = [("record", "first in", "kind", "tier", "scope", "priority", "read back"), *rows.values()]
+    widths = [max(len(r[c]) for r in table) for c in range(7)]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip() for r in table)
+
+
+def _sample(data: Path, model: Scripted | None = None) -> Workspace:
+    w = Workspace(settings.read({}, data), provider=(lambda: model) if model else None)
+    w.load_sample("product_feedback")
+    return w
+
+
+OUTPUTS: dict[str, Callable[[], str]] = {"demo": demo, "help": help_text, "explain": explain, "records": records}
 
 
 def renewed() -> str:

@@ -84,7 +84,7 @@ def test_a_request_with_its_cached_part_and_first_miss(
     assert '<span class="pk-tag accent">cleared</span>' in text and "marker</span>" in text
     assert "Lifecycle tier" in text and "<td>per agent</td>" in text and "last resort" in text
     assert " → " in text and "observations cleared, oldest first" in text
-    assert "cache break</span>" in text and "compaction cascade</span>" in text
+    assert "cache break</span>" in text and "hit rate regression</span>" in text
     assert "<b>flat</b> would have sent" in text and "It would not have fitted the window" in text
     assert "This run ended as answered; the other way was planned, never sent" in text
     assert "cost (estimate, prices of 2026-11-30)" in text
@@ -120,7 +120,7 @@ def test_a_run_with_its_sums_breaks_and_prices(explained: Callable[..., AppTest]
     text = said(at)
     assert "<b>11</b>" in text and "requests in 9 turns" in text
     assert all(name in text for name in ("Token-weighted", "Median request", "Predicted boundary", "P50", "P95", "P99"))
-    assert "clear_observations: 1 of 4 observations cleared" in text and "drop_rounds: 4 oldest rounds dropped" in text
+    assert "clear_observations: 1 of 4 observations cleared" in text and "clear_observations: 2 of 6" in text
     assert "<b>default</b>" in text and "<b>flat</b>" in text and "never sent</span>" in text
     assert "Break-even at today’s prices" in text and "this run ended as answered; estimate, genai-prices" in text
     assert "default is cheaper where reading a cached token costs above" in text

@@ -122,12 +122,12 @@ def test_retry_after_holds_seconds_or_a_date(said: str, now: float, seconds: flo
 
 @pytest.mark.parametrize("profile", [p for p in PROFILES.values() if p is not LOCAL], ids=lambda p: p.name)
 def test_beyond_the_window_each_provider_is_understood(profile: Profile) -> None:
-    """Four wordings, one sentence; no retry. The window itself still fits."""
+    """Four wordings, one sentence; no retry. The window itself still fits, and leaves a reply no room."""
     with Simulator(replace(profile, window=100)) as sim:
         send(sim, text_of(100))
         with pytest.raises(EndpointFailed, match=r"longer than the model's window \(400\)"):
             send(sim, text_of(100), "one more")
-    assert states(sim) == [(200, "stop"), (400, "")]
+    assert states(sim) == [(200, "length"), (400, "")]
 
 
 WORDINGS = {
