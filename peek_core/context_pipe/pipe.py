@@ -23,6 +23,7 @@ from peek_core.context_pipe.latch import SessionLatches
 from peek_core.context_pipe.ledger import Ledger
 from peek_core.context_pipe.packing import Packer
 from peek_core.context_pipe.rules import spill
+from peek_core.context_pipe.rules.working import Placed
 from peek_core.context_pipe.stats import PipelineStats
 from peek_core.errors import Broken, NotFound, PeekError, TooLong
 from peek_core.ports import CancelToken, Clock, Emit, Ids, PriceBook, Provider, SpillStore, TokenCounter, TraceSink
@@ -122,6 +123,8 @@ class Pipe:
         record = self._whole.get(name)
         if record is None:
             raise NotFound(f"No prompt section is called {name!r}", next=f"There are: {', '.join(self._whole)}.")
+        if failed := self._binder.load([record]):
+            return f"({name!r} can't be read back: {failed[name].what})"
         section = self._binder.section(record)
         text: str | None = section.text
         if self._a.spills is not None and name in self._named_spilled():
@@ -169,38 +172,38 @@ class Pipe:
         also: tuple[Decision, ...] = (),
         on_first_byte: Callable[[], None] = lambda: None,
     ) -> Completion:
-        refused: tuple[Prepared, TooLong] | None = None
+        refused: TooLong | None = None
+        before = tried = 0
         for recovery in range(RECOVERIES + 1):
             prepared = self.prepare(source, records, schema=schema, also=also, recovery=recovery)
+            after = prepared.explain.tokens
+            if refused is not None and after >= before:
+                continue  # nothing got shorter: what follows goes further
             if refused is not None:
-                self._shorter(source, refused, prepared)
+                self._a.emit("recovery", {"source": source, "tokens_before": before, "tokens_after": after})
             try:
-                return self._executed(source, records, schema, prepared, on_first_byte)
+                return self._executed(source, records, schema, also, prepared, on_first_byte)
             except TooLong as failure:
-                refused = prepared, failure
+                refused, before, tried = failure, after, recovery
         assert refused is not None
-        raise refused[1]
-
-    def _shorter(self, source: str, refused: tuple[Prepared, TooLong], prepared: Prepared) -> None:
-        """Say what recovery did; raise the refusal where nothing got shorter."""
-        before, after = refused[0].explain.tokens, prepared.explain.tokens
-        self._a.emit("recovery", {"source": source, "tokens_before": before, "tokens_after": after})
-        if after >= before:
-            raise TooLong(
-                f"{refused[1].what}, and nothing more of it can be left out",
-                where=f"about {after:,} tokens",
-                next="Ask a narrower question, or start a new conversation.",
-            )
+        if tried == RECOVERIES:
+            raise refused
+        raise TooLong(
+            f"{refused.what}, and nothing more of it can be left out",
+            where=f"about {before:,} tokens",
+            next="Ask a narrower question, or start a new conversation.",
+        )
 
     def _executed(
         self,
         source: str,
         records: Sequence[SourceRecord],
         schema: Mapping[str, Any] | None,
+        also: tuple[Decision, ...],
         prepared: Prepared,
         on_first_byte: Callable[[], None],
     ) -> Completion:
-        prepared = self._spilled(source, records, schema, prepared)
+        prepared = self._spilled(source, records, schema, also, prepared)
         a, tokens = self._a, prepared.explain.tokens + prepared.explain.reserve
         usd = _worst(prepared)
         a.ledger.call(tokens, usd)
@@ -239,7 +242,8 @@ class Pipe:
             before,
             a.provider.capabilities.cache,
             a.counter[1],
-            self._queue.overflowed,
+            self._queue.overflowed if source == STEP else 0,
+            grows=source == STEP,
         )
         a.sink.add_call(trace, self._bodies(prepared), done.text)
         for alert in trace.alerts:
@@ -261,12 +265,18 @@ class Pipe:
                 sizes = [s.sent for s in prepared.explain.sections]
                 self._prefix = fork.freeze(prepared.placed, sizes, self._a.provider.name, self._a.provider.model)
         if source in self._latches:
+            self._latches[source].carried()
             self._a.stats.latch(source, self._latches[source].values())
         if source == STEP:
             self._shown(prepared)
 
     def _spilled(
-        self, source: str, records: Sequence[SourceRecord], schema: Mapping[str, Any] | None, prepared: Prepared
+        self,
+        source: str,
+        records: Sequence[SourceRecord],
+        schema: Mapping[str, Any] | None,
+        also: tuple[Decision, ...],
+        prepared: Prepared,
     ) -> Prepared:
         """Write what was decided to spill; where the store fails, the same request with everything whole."""
         names = prepared.named(spill.NAME)
@@ -282,7 +292,10 @@ class Pipe:
             down = Decision(
                 spill.NAME, False, f"the store failed ({failure.what}): sent whole", 0, 0, tuple(sorted(names))
             )
-            whole_request = self.prepare(source, records, schema=schema, also=(down,), spills=False)
+            recovery = prepared.snapshot.recovery
+            whole_request = self.prepare(
+                source, records, schema=schema, also=(*also, down), recovery=recovery, spills=False
+            )
             if whole_request.overflows:
                 raise Broken(
                     f"{', '.join(sorted(names))} must be kept in the store to fit the model's window, and the store failed",
@@ -299,7 +312,8 @@ class Pipe:
         on_first_byte: Callable[[], None] = lambda: None,
     ) -> Completion:
         """A child: on the parent's prefix where that pays or is needed."""
-        own = sum(self._binder.section(r).tokens for r in records)
+        factors = self._a.stats.factors(self._a.provider.endpoint, self._a.provider.model)
+        own = sum(self._estimate(r, factors, Held()) for r in records)
         with self._lock:
             prefix = self._prefix
         used, decision = fork.forked(prefix, records, own, needs_prefix, self._rates())
@@ -331,13 +345,16 @@ class Pipe:
         with self._lock:
             trails = trails if config is a.configuration else (*trails[: KEPT - len(self._beside)], *self._beside)
         held = known(trails, caps.cache, a.clock())
+        backend = spills and a.spills is not None
         with self._lock:
             kept = self._held.get((config.name, source), Held())
             done = self._made.get(source, 0)
+        if not backend:
+            kept = replace(kept, spilled=frozenset())
         return Snapshot(
             source=source,
             records=records,
-            estimates=tuple(self._estimate(r, factors) for r in records),
+            estimates=tuple(self._estimate(r, factors, kept) for r in records),
             counter=a.counter[0],
             provider=provider.name,
             model=provider.model,
@@ -358,15 +375,30 @@ class Pipe:
             cache=held,
             cold=not held.entries,
             flips=self._latches[source].flipped if config.latches and source in self._latches else (),
-            spill_backend=spills and a.spills is not None,
+            spill_backend=backend,
         )
 
-    def _estimate(self, record: SourceRecord, factors: Mapping[str, float]) -> int:
-        """Calibrated tokens of a record; what this kind took lately where its content is not at hand."""
-        kind = record.kind.value
-        if record.load is not None:
+    def _estimate(self, record: SourceRecord, factors: Mapping[str, float], held: Held) -> int:
+        """Calibrated tokens of a record as the latest request left it; what this kind took lately where its content is not
+        at hand. Pressure is that of what would be sent: what went long ago presses no more."""
+        kind, name = record.kind.value, record.name
+        if name in held.dropped:
+            return 0
+        if not self._binder.has(record):
             return record.est_tokens if record.est_tokens is not None else self._a.stats.tokens_of(kind)
-        return round(self._binder.section(record).tokens * factors.get(kind, 1.0))
+        section = self._binder.section(record)
+        short = (
+            record.cleared
+            if name in held.cleared
+            else record.trimmed
+            if name in held.trimmed
+            else spill.placeholder(Placed(record, section))
+            if name in held.spilled
+            else ""
+        )
+        if short:
+            section = self._binder.replaced(record, short)
+        return round(section.tokens * factors.get(kind, 1.0))
 
     def _told(
         self, source: str, records: Sequence[SourceRecord]
@@ -381,9 +413,8 @@ class Pipe:
             if reading.held:
                 names = ", ".join(reading.held)
                 decided.append(Decision("latches", True, f"{names}: first value of the run kept", 0, 0, reading.held))
-        for record in out:
-            self._whole[record.name] = record
-        if source == STEP:
+        if source == STEP:  # recall is for the agent; a sub-call's copies of its sections may be shortened ones
+            self._whole.update((record.name, record) for record in out)
             out = self._with_notices(out)
         return out, tuple(decided)
 
@@ -391,7 +422,13 @@ class Pipe:
         behind: dict[str, list[SourceRecord]] = {}
         for name, notice in self._kept_notices:
             behind.setdefault(name, []).append(notice)
-        out = [r for record in records for r in (record, *behind.get(record.name, ()))]
+        out: list[SourceRecord] = []
+        waiting: list[SourceRecord] = []
+        for record, following in zip(records, (*records[1:], None), strict=True):
+            out.append(record)
+            waiting += behind.get(record.name, ())
+            if not (record.pair and following is not None and following.pair == record.pair):
+                out, waiting = out + waiting, []
         return (*out, *self._queue.due())
 
     def _shown(self, prepared: Prepared) -> None:
@@ -431,7 +468,7 @@ class Pipe:
 
     def _named_spilled(self) -> frozenset[str]:
         with self._lock:
-            return frozenset(n for held in self._held.values() for n in held.spilled)
+            return self._held.get((self._a.configuration.name, STEP), Held()).spilled
 
     def _rates(self) -> Any:
         a = self._a

@@ -7,6 +7,7 @@ Refuses to know: requests, storage; `as_data` and `of_data` are for whoever keep
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,14 +25,14 @@ DEFAULT_OUTPUT = 1_200
 """Tokens reserved for a reply before any was seen."""
 EXPECTED_CALLS = 6
 """Requests a run is taken to need before any run was seen."""
-BELIEVED = (0.5, 2.5)
+BELIEVED = (0.6, 2.5)
 """Actual over estimated tokens outside of this is no tokenizer but a lie or a cut, and teaches nothing."""
 
 
 def percentile(values: Sequence[int], share: float) -> int:
     """Nearest-rank percentile of a non-empty list."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered) + 0.5) - 1))]
+    return ordered[max(0, math.ceil(round(share * len(ordered), 9)) - 1)]
 
 
 def moved(held: float | None, seen: float, alpha: float) -> float:
@@ -130,17 +131,18 @@ class PipelineStats:
             self._hit = moved(self._hit, share, HIT_ALPHA)
 
     def measured(self, endpoint: str, model: str, kinds: Mapping[str, int], actual: int, estimate: int) -> None:
-        """Learn the tokenizer: every kind moves by its share of the request towards actual over estimate."""
+        """Learn the tokenizer: the request as a whole moves by 0.3 towards what was counted, its kinds by their shares
+        (normalised least mean squares)."""
         with self._lock:
             for kind, tokens in kinds.items():
                 self._kinds[kind] = moved(self._kinds.get(kind), tokens, TOKEN_ALPHA)
             if not estimate or not BELIEVED[0] <= actual / estimate <= BELIEVED[1]:
                 return
             held, total = self._factors.setdefault(f"{endpoint}|{model}", {}), sum(kinds.values())
+            squares = sum(tokens * tokens for tokens in kinds.values())
             for kind, tokens in kinds.items():
-                now = held.get(kind, 1.0)
-                # A request of one kind moves it by the full rate; one that is a tenth of it by a tenth.
-                held[kind] = now * (1 + TOKEN_ALPHA * (tokens / total if total else 0) ** 0.5 * (actual / estimate - 1))
+                share = tokens * total / squares if squares else 0.0
+                held[kind] = held.get(kind, 1.0) * (1 + TOKEN_ALPHA * share * (actual / estimate - 1))
 
     def broke(self, call: str, cause: str) -> None:
         with self._lock:
@@ -160,6 +162,12 @@ class PipelineStats:
         with self._lock:
             key = f"{endpoint}|{model}"
             self._ceilings[key] = min(self._ceilings.get(key, tokens), tokens)
+
+    def accepted(self, endpoint: str, model: str, tokens: int) -> None:
+        """A request of so many tokens was answered: a ceiling below it was wrong."""
+        with self._lock:
+            if tokens > self._ceilings.get(f"{endpoint}|{model}", tokens):
+                del self._ceilings[f"{endpoint}|{model}"]
 
     def sent(self, endpoint: str, model: str, trail: Trail) -> None:
         with self._lock:

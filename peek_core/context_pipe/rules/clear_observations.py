@@ -7,6 +7,7 @@ says then.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from peek_core.context_pipe.plan import CompressionLevel
@@ -54,11 +55,16 @@ def _keep(context: RuleContext) -> int:
     return 1 if context.snapshot.recovery > 1 else context.snapshot.configuration.keep_observations
 
 
+def _cap(context: RuleContext) -> float:
+    """Tokens that may be cleared now; after a second refusal what the cap left over must go in the same turn."""
+    return math.inf if context.snapshot.recovery > 1 else context.snapshot.configuration.clear_at_most
+
+
 def _oldest(
     clearable: Sequence[Placed], cleared: dict[str, Placed], held: frozenset[str], context: RuleContext
 ) -> tuple[set[str], int]:
     """Names to clear now and the tokens that saves, within the turn's cap."""
-    room, taken = context.snapshot.configuration.clear_at_most, 0
+    room, taken = _cap(context), 0
     names: set[str] = set()
     for p in clearable[: -_keep(context) or None]:
         saved = context.size(p) - context.size(cleared[p.record.name])

@@ -20,10 +20,14 @@ HEAD_CHARS, TAIL_CHARS = 6_000, 1_500
 def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed, ...], Decision]:
     """Replace large sections by placeholders; order and count of sections stay."""
     before, config, held = context.tokens(placed), context.snapshot.configuration, context.snapshot.held.spilled
-    large = [p for p in placed if context.size(p) >= config.spill_at and p.record.kind not in UNSPILLABLE]
-    able = [p for p in large if p.record.recoverable]
+    # What was spilled stays so, although an estimate moved below the limit.
+    large = [p for p in placed if context.size(p) >= config.spill_at or p.record.name in held]
+    large = [p for p in large if p.record.kind not in UNSPILLABLE]
+    back = [p for p in large if p.record.recoverable]
+    able = [p for p in back if len(p.section.text) > len(placeholder(p))]
     if not able:
         why = "none of them can be read back" if large else f"no section of {config.spill_at:,} tokens or more"
+        why = "none of them would get shorter" if back else why
         return tuple(placed), Decision(NAME, False, why, before, before)
     if not context.snapshot.spill_backend:
         return tuple(placed), Decision(NAME, False, "there is no store to spill to just now", before, before)
