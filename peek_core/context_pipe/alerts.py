@@ -14,6 +14,7 @@ from peek_core.context_pipe.plan import CompressionLevel
 from peek_core.context_pipe.rules import drop_rounds
 from peek_core.ports import CacheRules
 from peek_core.values.call_trace import Alert, Analyze, Explain
+from peek_core.values.sources import Scope
 
 OFF_BY = 0.20
 SPIKE = 0.25
@@ -49,17 +50,28 @@ def first_miss(explain: Explain, cached: int | None) -> str | None:
 
 
 def raised(
-    explain: Explain, analyze: Analyze, before: Sequence[Seen], rules: CacheRules, *, recoveries: int, overflowed: int
+    explain: Explain,
+    analyze: Analyze,
+    before: Sequence[Seen],
+    rules: CacheRules,
+    *,
+    recoveries: int,
+    overflowed: int,
+    grows: bool = True,
 ) -> tuple[Alert, ...]:
-    """Alerts of one request; `before` are those of its source in the run, oldest first."""
+    """Alerts of one request; `before` are those of its source in the run, oldest first.
+
+    `grows`: whether each of them goes on where the one before it ended, as the agent's do. Sub-calls don't: only what is
+    there for all of them, a section of a wider scope than this turn, is expected to stay.
+    """
     checks = (
-        _cache_break(explain, before),
+        _cache_break(explain, before, grows),
         _cold_start(explain, analyze, before, rules),
         _regression(analyze, before),
         _miss(explain, analyze),
         _cascade(explain, before),
         _loop(recoveries),
-        _spike(explain, before),
+        _spike(explain, before) if grows else None,
         _overflow(overflowed),
     )
     return tuple(a for a in checks if a is not None)
@@ -94,9 +106,10 @@ def cause_of(explain: Explain, section: str, before: Sequence[Seen]) -> str:
     return f"the text of {section} changed"
 
 
-def _cache_break(explain: Explain, before: Sequence[Seen]) -> Alert | None:
+def _cache_break(explain: Explain, before: Sequence[Seen], grows: bool) -> Alert | None:
     section = changed_prefix(explain, before)
-    if section is None:
+    own = {s.name for s in explain.sections if s.scope == Scope.NONE.value}
+    if section is None or (not grows and section in own):
         return None
     return Alert(
         "cache_break",

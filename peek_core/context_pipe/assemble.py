@@ -47,12 +47,14 @@ class Prepared:
 
     def held(self) -> Held:
         """What the next request of this source must keep doing."""
+        order = tuple(p.record.name for p in self.placed)
         return Held(
             cleared=self.named(clear_observations.NAME),
-            spilled=self.named(spill.NAME),
+            # What was dropped after all was never written to the store.
+            spilled=self.named(spill.NAME) & frozenset(order),
             dropped=self.named(drop_rounds.NAME),
             trimmed=self.named(trim_schemas.NAME),
-            order=tuple(p.record.name for p in self.placed),
+            order=order,
         )
 
 

@@ -38,7 +38,7 @@ class Binder:
         """Tokens by content hash; may be shared by the runs of a process."""
         # Keyed by object identity; the record is held beside its section so that its id stays taken.
         self._bound: dict[int, tuple[SourceRecord, PromptSection]] = {}
-        self._replaced: dict[tuple[int, str], PromptSection] = {}
+        self._replaced: dict[tuple[int, str], tuple[SourceRecord, PromptSection]] = {}
 
     def load(self, records: Sequence[SourceRecord]) -> Mapping[str, PeekError]:
         """Load what is not at hand, several at a time; returns the failures by record name."""
@@ -61,20 +61,25 @@ class Binder:
                         self._bound[id(record)] = (record, self._bind(record, got))
         return failed
 
+    def has(self, record: SourceRecord) -> bool:
+        """Whether the record's content is at hand."""
+        return record.load is None or id(record) in self._bound
+
     def section(self, record: SourceRecord) -> PromptSection:
         """The bound section of a record; the same record object gives the same section object."""
         held = self._bound.get(id(record))
         if held is None:
-            held = self._bound[id(record)] = (record, self._bind(record, record.text))
+            held = (record, self._bind(record, record.text))
+            if True:  # what could not be loaded yet is not taken for empty
+                self._bound[id(record)] = held
         return held[1]
 
     def replaced(self, record: SourceRecord, text: str) -> PromptSection:
         """The record's section with another text (a placeholder); counted, and bound once like any other."""
         key = (id(record), text)
         if key not in self._replaced:
-            self._bound.setdefault(id(record), (record, self._bind(record, record.text)))
-            self._replaced[key] = self._bind(record, text)
-        return self._replaced[key]
+            self._replaced[key] = (record, self._bind(record, text))
+        return self._replaced[key][1]
 
     def redaction(self, sections: Sequence[PromptSection]) -> tuple[Decision, ...]:
         """What was taken out of these sections, where anything is looked for at all."""

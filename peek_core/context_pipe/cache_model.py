@@ -90,7 +90,7 @@ def known(trails: Sequence[Trail], rules: CacheRules, now: float) -> Known:
     request over the same boundary counts as one."""
     if rules.match == "none":
         return Known()
-    alive = [t for t in trails if now - t.at <= rules.ttl_s]
+    alive = [t for t in trails if now - t.at < rules.ttl_s]
     common = frozenset(name for t in alive for name in t.chain)
     if rules.match == "prefix":
         return Known(common, common)

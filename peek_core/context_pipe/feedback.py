@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from peek_core.context_pipe import alerts
 from peek_core.context_pipe.cache_model import trail
 from peek_core.context_pipe.rules.working import Placed
-from peek_core.context_pipe.stats import PipelineStats, kinds_of
+from peek_core.context_pipe.stats import BELIEVED, PipelineStats, kinds_of
 from peek_core.errors import Cancelled, PeekError, TooLong
 from peek_core.ports import CacheRules, PriceBook, TokenCounter
 from peek_core.values.call_trace import Alert, Analyze, CallTrace, Explain
 from peek_core.values.canon import content_hash
 from peek_core.values.messages import Completion
 
-TRUNCATED = 0.6
+TRUNCATED = BELIEVED[0]
 """Counted input below this share of the estimate: no known tokenizer makes so few tokens of the same text."""
 
 
@@ -81,6 +81,8 @@ def succeeded(
     rules: CacheRules,
     count: TokenCounter,
     overflowed: int,
+    *,
+    grows: bool = True,
 ) -> CallTrace:
     """One usage sample, what the cache now holds, and the trace with its alerts."""
     explain, usage = call.explain, done.usage
@@ -91,8 +93,11 @@ def succeeded(
         rules,
         recoveries=stats.recoveries(explain.model, call.source),
         overflowed=overflowed,
+        grows=grows,
     )
     stats.succeeded(explain.model, call.source, usage.output if usage.output is not None else count(done.text))
+    if not analyze.truncated:
+        stats.accepted(call.endpoint, explain.model, explain.tokens)
     share = alerts.hit_rate(analyze)
     if share is not None:
         stats.hit(share)

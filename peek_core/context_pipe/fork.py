@@ -64,7 +64,8 @@ def forked(
         if needs
         else f"reading it costs {price:,.0f} against {own_tokens:,}"
     )
-    mine = tuple(replace(r, role="user") if r.role == "system" else r for r in own)
+    # Behind the prefix, whatever the child says of itself: neither its role nor its scope may break what is shared.
+    mine = tuple(replace(r, role="user" if r.role == "system" else r.role, scope=Scope.NONE) for r in own)
     total = prefix.tokens + own_tokens
     names = tuple(r.name for r in prefix.records)
     return (*prefix.records, *mine), Decision(

@@ -27,11 +27,11 @@ class SessionLatches:
         self._before = before
         self._first: dict[str, SourceRecord] = {}
         self.flipped: tuple[str, ...] = ()
-        """Names read for the first time in the latest reading whose value differs from the run before."""
+        """Names whose value differs from the run before, until a request has carried it."""
 
     def read(self, records: Sequence[SourceRecord]) -> Reading:
         """The records with each latched one as it was first read in this run."""
-        out, held, flipped = [], [], []
+        out, held, flipped = [], [], list(self.flipped)
         for record in records:
             if record.tier is LifecycleTier.LATCHED:
                 known = self._first.get(record.name)
@@ -46,6 +46,10 @@ class SessionLatches:
             out.append(record)
         self.flipped = tuple(flipped)
         return Reading(tuple(out), tuple(held))
+
+    def carried(self) -> None:
+        """A request with these values was answered: they are no news any more."""
+        self.flipped = ()
 
     def values(self) -> dict[str, str]:
         """Hash by name of everything latched."""

@@ -46,27 +46,16 @@ class Ledger:
     def spend(self, what: str, amount: int = 1) -> None:
         """Reserve; raises OutOfBudget naming spent and limit, or Cancelled."""
         self.check()
-        limit = getattr(self._limits, what)
         with self._lock:
-            spent = self._spent[what] + amount
-            if spent > limit:
-                name = what.replace("_", " ")
-                raise OutOfBudget(f"The run used its {limit:,} {name}", next="Ask a narrower question.")
-            self._spent[what] = spent
+            self._reserve({what: amount})
 
     def call(self, tokens: int, usd: float | None) -> None:
-        """Reserve one model request of so many tokens and, where its price is known, so much money."""
-        self._check_day(tokens, usd or 0.0)
-        self.spend("model_calls")
-        self.spend("tokens", tokens)
+        """Reserve one model request of so many tokens and, where its price is known, so much money: all of it or nothing."""
+        self.check()
+        others, now, wanted = self._others(), self._clock(), {"model_calls": 1, "tokens": tokens, "usd": usd or 0.0}
         with self._lock:
-            money = self._spent["usd"] + (usd or 0.0)
-            if money > self._limits.usd:
-                self._spent["tokens"] -= tokens
-                raise OutOfBudget(
-                    f"The run used its ${self._limits.usd:,.2f} (estimate)", next="Ask a narrower question."
-                )
-            self._spent["usd"] = money
+            self._check_day(others, now, wanted)
+            self._reserve(wanted)
 
     def settle(self, reserved: int, actual: int, reserved_usd: float | None = None, usd: float | None = None) -> None:
         """Replace a reservation by what was really used. What was reserved stays where the price is unknown."""
@@ -88,15 +77,18 @@ class Ledger:
         with self._lock:
             return dict(self._spent)
 
-    def _check_day(self, tokens: int, usd: float) -> None:
-        others, now = self._others(), self._clock()
-        with self._lock:
-            totals = {
-                "model_calls": others.model_calls + self._spent["model_calls"] + 1,
-                "tokens": others.tokens + self._spent["tokens"] + tokens,
-                "usd": others.usd + self._spent["usd"] + usd,
-                "wall_s": others.wall_s + now - self._started,
-            }
+    def _reserve(self, wanted: Mapping[str, float]) -> None:
+        for what, amount in wanted.items():
+            limit = getattr(self._limits, what)
+            if self._spent[what] + amount > limit:
+                name = f"${limit:,.2f} (estimate)" if what == "usd" else f"{limit:,} {what.replace('_', ' ')}"
+                raise OutOfBudget(f"The run used its {name}", next="Ask a narrower question.")
+        for what, amount in wanted.items():
+            self._spent[what] += amount
+
+    def _check_day(self, others: Day, now: float, wanted: Mapping[str, float]) -> None:
+        totals = {what: getattr(others, what) + self._spent[what] + amount for what, amount in wanted.items()}
+        totals["wall_s"] = others.wall_s + now - self._started
         for what, total in totals.items():
             limit = getattr(self._day, what)
             if total > limit:

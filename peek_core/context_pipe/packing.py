@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from peek_core.context_pipe.bind import Binder
@@ -61,12 +62,15 @@ class Packer:
     def _record(self, record: SourceRecord) -> str:
         held = self._known.get(id(record))
         if held is None:
-            held = self._known[id(record)] = (record, self._pack(record))
+            held = (record, self._pack(record))
+            if self._binder.has(record):
+                self._known[id(record)] = held
         return held[1]
 
     def _pack(self, record: SourceRecord) -> str:
-        bound = self._binder.section(record)
-        self.bodies[bound.hash] = bound.text
+        bound = self._binder.section(record) if self._binder.has(record) else None
+        if bound is not None:
+            self.bodies[bound.hash] = bound.text
         told = {
             "name": record.name,
             "kind": record.kind,
@@ -78,7 +82,7 @@ class Packer:
             "recoverable": record.recoverable,
             "markerable": record.markerable,
             "depends": list(record.depends),
-            "text": bound.hash,
+            "text": None if bound is None else bound.hash,
             "data": None if record.data is None else self._kept(canonical_json(record.data)),
             "cleared": self._kept(clean_text(record.cleared)),
             "trimmed": self._kept(clean_text(record.trimmed)),
@@ -92,7 +96,7 @@ class Packer:
 
 
 def unpacked(data: Mapping[str, Any], text: Callable[[str], str | None]) -> Snapshot:
-    """The snapshot that `packed` gave; each record's content is loaded by Bind. Raises NotFound where one is gone."""
+    """The snapshot that `packed` gave. Raises NotFound where a text is gone. What could not be loaded then can't be now."""
 
     def read(hash: str) -> str:
         found = text(hash)
@@ -110,7 +114,9 @@ def unpacked(data: Mapping[str, Any], text: Callable[[str], str | None]) -> Snap
             SourceRecord, {**rest, "cleared": read(told["cleared"]), "trimmed": read(told["trimmed"])}
         )
         typed = None if told["data"] is None else json.loads(read(told["data"]))
-        return SourceRecord(**{**vars(made), "data": typed, "text": "", "load": lambda: read(told["text"])})
+        at_hand = told["text"] is not None
+        content = {"text": read(told["text"])} if at_hand else {"load": _unread}
+        return replace(made, data=typed, **content)
 
     return Snapshot(
         source=data["source"],
@@ -138,6 +144,10 @@ def unpacked(data: Mapping[str, Any], text: Callable[[str], str | None]) -> Snap
         spill_backend=data["spill_backend"],
         schema=data.get("schema"),
     )
+
+
+def _unread() -> str:
+    raise NotFound("This content could not be read when the request was made")
 
 
 def _plain(value: Any) -> Any:

@@ -17,7 +17,7 @@ from peek_core.context_pipe.assemble import Prepared, as_shadow, assemble
 from peek_core.context_pipe.catalog import Configuration
 from peek_core.context_pipe.packing import Packer
 from peek_core.context_pipe.rules import spill
-from peek_core.context_pipe.session import RunSession, Surroundings
+from peek_core.context_pipe.session import STEP, RunSession, Surroundings
 from peek_core.errors import Broken, NotFound, PeekError, TooLong
 from peek_core.values.call_trace import Decision
 from peek_core.values.canon import content_hash
@@ -85,6 +85,8 @@ class Pipe:
             )
         if name in self._session.shortened:
             self._a.stats.refetched()
+        if failed := self._session.binder.load([record]):
+            return f"({name!r} can't be read back: {failed[name].what})"
         section = self._session.binder.section(record)
         text: str | None = section.text
         if self._a.spills is not None and name in self._session.spilled:
@@ -132,38 +134,38 @@ class Pipe:
         also: tuple[Decision, ...] = (),
         on_first_byte: Callable[[], None] = lambda: None,
     ) -> Completion:
-        refused: tuple[Prepared, TooLong] | None = None
+        refused: TooLong | None = None
+        before = tried = 0
         for recovery in range(RECOVERIES + 1):
             prepared = self.prepare(source, records, schema=schema, also=also, recovery=recovery)
+            after = prepared.explain.tokens
+            if refused is not None and after >= before:
+                continue  # nothing got shorter: what follows goes further
             if refused is not None:
-                self._shorter(source, refused, prepared)
+                self._a.emit("recovery", {"source": source, "tokens_before": before, "tokens_after": after})
             try:
-                return self._executed(source, records, schema, prepared, on_first_byte)
+                return self._executed(source, records, schema, also, prepared, on_first_byte)
             except TooLong as failure:
-                refused = prepared, failure
+                refused, before, tried = failure, after, recovery
         assert refused is not None
-        raise refused[1]
-
-    def _shorter(self, source: str, refused: tuple[Prepared, TooLong], prepared: Prepared) -> None:
-        """Say what recovery did; raise the refusal where nothing got shorter."""
-        before, after = refused[0].explain.tokens, prepared.explain.tokens
-        self._a.emit("recovery", {"source": source, "tokens_before": before, "tokens_after": after})
-        if after >= before:
-            raise TooLong(
-                f"{refused[1].what}, and nothing more of it can be left out",
-                where=f"about {after:,} tokens",
-                next="Ask a narrower question, or start a new conversation.",
-            )
+        if tried == RECOVERIES:
+            raise refused
+        raise TooLong(
+            f"{refused.what}, and nothing more of it can be left out",
+            where=f"about {before:,} tokens",
+            next="Ask a narrower question, or start a new conversation.",
+        )
 
     def _executed(
         self,
         source: str,
         records: Sequence[SourceRecord],
         schema: Mapping[str, Any] | None,
+        also: tuple[Decision, ...],
         prepared: Prepared,
         on_first_byte: Callable[[], None],
     ) -> Completion:
-        prepared = self._spilled(source, records, schema, prepared)
+        prepared = self._spilled(source, records, schema, also, prepared)
         a, tokens = self._a, prepared.explain.tokens + prepared.explain.reserve
         usd = _worst(prepared)
         a.ledger.call(tokens, usd)
@@ -200,7 +202,8 @@ class Pipe:
             self._session.before(source),
             a.provider.capabilities.cache,
             a.counter[1],
-            self._session.notices.overflowed,
+            self._session.notices.overflowed if source == STEP else 0,
+            grows=source == STEP,
         )
         a.sink.add_call(trace, self._bodies(prepared), done.text)
         for alert in trace.alerts:
@@ -212,7 +215,12 @@ class Pipe:
         )
 
     def _spilled(
-        self, source: str, records: Sequence[SourceRecord], schema: Mapping[str, Any] | None, prepared: Prepared
+        self,
+        source: str,
+        records: Sequence[SourceRecord],
+        schema: Mapping[str, Any] | None,
+        also: tuple[Decision, ...],
+        prepared: Prepared,
     ) -> Prepared:
         """Write what was decided to spill; where the store fails, the same request with everything whole."""
         names = prepared.named(spill.NAME)
@@ -228,7 +236,10 @@ class Pipe:
             down = Decision(
                 spill.NAME, False, f"the store failed ({failure.what}): sent whole", 0, 0, tuple(sorted(names))
             )
-            whole_request = self.prepare(source, records, schema=schema, also=(down,), spills=False)
+            recovery = prepared.snapshot.recovery
+            whole_request = self.prepare(
+                source, records, schema=schema, also=(*also, down), recovery=recovery, spills=False
+            )
             if whole_request.overflows:
                 raise Broken(
                     f"{', '.join(sorted(names))} must be kept in the store to fit the model's window, and the store failed",
@@ -245,7 +256,7 @@ class Pipe:
         on_first_byte: Callable[[], None] = lambda: None,
     ) -> Completion:
         """A child: on the parent's prefix where that pays or is needed."""
-        own = sum(self._session.binder.section(r).tokens for r in records)
+        own = self._session.tokens(records)
         used, decision = fork.forked(self._session.prefix, records, own, needs_prefix, self._session.rates())
         return self._call(source, used, None, (decision,), on_first_byte)
 

@@ -57,7 +57,12 @@ def replay(
         snapshot = replace(snapshot, capabilities=provider.capabilities)
     if factors is not None and factors != dict(snapshot.factors):
         differs.append("statistics: the calibration of token counts has moved")
-        snapshot = replace(snapshot, factors=factors)
+        before = {**dict.fromkeys(factors, 1.0), **snapshot.factors}
+        moved = {kind: factors.get(kind, 1.0) / was for kind, was in before.items()}
+        sizes = (
+            round(n * moved.get(r.kind.value, 1.0)) for r, n in zip(snapshot.records, snapshot.estimates, strict=True)
+        )
+        snapshot = replace(snapshot, factors=factors, estimates=tuple(sizes))
     made = assemble(snapshot, Binder(counter[1]), provider)
     if made.wire_hash != trace.wire_hash:
         differs += _sections(trace, made) or ["serializer: the same sections gave other bytes"]
@@ -68,9 +73,8 @@ def _sections(trace: CallTrace, made: Prepared) -> list[str]:
     """Which sections are not where or what they were; a latched one is named as such."""
     then, now = trace.explain.sections, made.explain.sections
     found = [
-        f"{'latch' if a.tier == 'latched' else 'section'}: {a.name} then, {b.name} now"
-        if a.name != b.name
-        else f"{'latch' if a.tier == 'latched' else 'section'}: {a.name} has another text"
+        f"{'latch' if a.tier == 'latched' else 'section'}: {a.name} "
+        + (f"then, {b.name} now" if a.name != b.name else f"has another {'text' if a.hash != b.hash else 'marker'}")
         for a, b in zip(then, now, strict=False)
         if (a.name, a.hash, a.marker) != (b.name, b.hash, b.marker)
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from peek_core.context_pipe import alerts, fork
@@ -71,7 +71,7 @@ class RunSession:
         self.whole: dict[str, SourceRecord] = {}
         """Every record of the agent's own requests, by name: what it can read back."""
         self._held: dict[tuple[str, str], Held] = {}
-        self._seen: list[alerts.Seen] = []
+        self._seen: dict[str, list[alerts.Seen]] = {}
         self._latches: dict[str, SessionLatches] = {}
         self._kept_notices: list[tuple[str, SourceRecord]] = []
         self._beside: deque[Trail] = deque(maxlen=KEPT)
@@ -90,7 +90,7 @@ class RunSession:
     def spilled(self) -> frozenset[str]:
         """Names of sections whose whole text lies in the store."""
         with self._lock:
-            return frozenset(n for held in self._held.values() for n in held.spilled)
+            return self._held.get((self._a.configuration.name, STEP), Held()).spilled
 
     @property
     def shortened(self) -> frozenset[str]:
@@ -100,9 +100,9 @@ class RunSession:
         return held.cleared | held.dropped | held.spilled
 
     def before(self, source: str) -> tuple[alerts.Seen, ...]:
-        """The agent's answered requests, oldest first. Those of other sources don't continue one another."""
+        """The source's answered requests, oldest first."""
         with self._lock:
-            return tuple(self._seen) if source == STEP else ()
+            return tuple(self._seen.get(source, ()))
 
     def rates(self) -> Rates | None:
         """Today's prices of the provider; None where nobody knows."""
@@ -134,6 +134,9 @@ class RunSession:
         with self._lock:
             kept = self._held.get((config.name, source), Held())
             done = self.made.get(source, 0)
+        backend = spills and a.spills is not None
+        if not backend:
+            kept = replace(kept, spilled=frozenset())
         return Snapshot(
             source=source,
             records=records,
@@ -159,9 +162,14 @@ class RunSession:
             cache=held,
             cold=not held.entries,
             flips=self._latches[source].flipped if config.latches and source in self._latches else (),
-            spill_backend=spills and a.spills is not None,
+            spill_backend=backend,
             schema=schema,
         )
+
+    def tokens(self, records: Sequence[SourceRecord]) -> int:
+        """Calibrated tokens of records nothing was done to yet."""
+        factors = self._a.stats.factors(self._a.provider.endpoint, self._a.provider.model)
+        return sum(self._estimate(r, factors, Held()) for r in records)
 
     def _expected(self, source: str, done: int) -> int:
         """Further requests to expect; the agent's are limited."""
@@ -175,7 +183,7 @@ class RunSession:
         kind, name = record.kind.value, record.name
         if name in held.dropped:
             return 0
-        if record.load is not None:
+        if not self.binder.has(record):
             return record.est_tokens if record.est_tokens is not None else self._a.stats.tokens_of(kind)
         section = self.binder.section(record)
         if name in held.cleared:
@@ -208,7 +216,14 @@ class RunSession:
         behind: dict[str, list[SourceRecord]] = {}
         for name, notice in self._kept_notices:
             behind.setdefault(name, []).append(notice)
-        out = [r for record in records for r in (record, *behind.get(record.name, ()))]
+        out: list[SourceRecord] = []
+        waiting: list[SourceRecord] = []
+        for record, following in zip(records, (*records[1:], None), strict=True):
+            out.append(record)
+            waiting += behind.get(record.name, ())
+            # A notice must not stand between a cell and its observation.
+            if not (record.pair and following is not None and following.pair == record.pair):
+                out, waiting = out + waiting, []
         return (*out, *self.notices.due())
 
     def _shown(self, prepared: Prepared) -> None:
@@ -233,13 +248,13 @@ class RunSession:
                 sections = [p.section for p in prepared.beside.placed]
                 self._beside.append(trail(sections, self._a.provider.capabilities.cache, reply, at))
             self._a.stats.cleared(len((now.cleared | now.dropped) - was.cleared - was.dropped))
-            if source == STEP:
-                self._seen.append(seen)
+            self._seen.setdefault(source, []).append(seen)
             self.made[source] = self.made.get(source, 0) + 1
             if source == STEP:
                 sizes = [s.sent for s in prepared.explain.sections]
                 self._prefix = fork.freeze(prepared.placed, sizes, self._a.provider.name, self._a.provider.model)
         if source in self._latches:
+            self._latches[source].carried()
             self._a.stats.latch(source, self._latches[source].values())
         if source == STEP:
             self._shown(prepared)

@@ -7,6 +7,7 @@ Refuses to know: requests, storage; `as_data` and `of_data` are for whoever keep
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +25,7 @@ DEFAULT_OUTPUT = 1_200
 """Tokens reserved for a reply before any was seen."""
 EXPECTED_CALLS = 6
 """Requests a run is taken to need before any run was seen."""
-BELIEVED = (0.5, 2.5)
+BELIEVED = (0.6, 2.5)
 """Actual over estimated tokens outside of this is no tokenizer but a lie or a cut, and teaches nothing."""
 FACTORS = (0.4, 4.0)
 """Between these lie all tokenizers measured against o200k (0.9 to 1.9), with room."""
@@ -33,7 +34,7 @@ FACTORS = (0.4, 4.0)
 def percentile(values: Sequence[int], share: float) -> int:
     """Nearest-rank percentile of a non-empty list."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered) + 0.5) - 1))]
+    return ordered[max(0, math.ceil(round(share * len(ordered), 9)) - 1)]
 
 
 def moved(held: float | None, seen: float, alpha: float) -> float:
@@ -184,6 +185,12 @@ class PipelineStats:
         with self._lock:
             key = f"{endpoint}|{model}"
             self._ceilings[key] = min(self._ceilings.get(key, tokens), tokens)
+
+    def accepted(self, endpoint: str, model: str, tokens: int) -> None:
+        """A request of so many tokens was answered: a ceiling below it was wrong."""
+        with self._lock:
+            if tokens > self._ceilings.get(f"{endpoint}|{model}", tokens):
+                del self._ceilings[f"{endpoint}|{model}"]
 
     def sent(self, endpoint: str, model: str, trail: Trail) -> None:
         with self._lock:

@@ -7,6 +7,7 @@ says then.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from peek_core.context_pipe.plan import CompressionLevel
@@ -51,7 +52,8 @@ def _keep(context: RuleContext) -> int:
 
 def _oldest(whole: Sequence[Placed], context: RuleContext) -> dict[str, Placed]:
     """What to clear now, oldest first and within the turn's cap: the placeholders by name."""
-    room = context.snapshot.configuration.clear_at_most
+    # What the cap would leave over must go in the same turn where it would not fit a second time.
+    room = math.inf if context.snapshot.recovery > 1 else context.snapshot.configuration.clear_at_most
     chosen: dict[str, Placed] = {}
     for p in whole[: -_keep(context) or None]:
         short = Placed(p.record, context.rebind(p.record, p.record.cleared))

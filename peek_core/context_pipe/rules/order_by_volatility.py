@@ -24,16 +24,17 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
     total = context.tokens(placed)
     units = [tuple(unit) for _, unit in groupby(placed, key=lambda p: p.record.pair or id(p))]
     ordered = [u for segment in _segments(units) for u in _sorted(segment)]
-    moved = sum(a is not b for a, b in zip(units, ordered, strict=True))
+    moved = _moved(ordered, units)
     if not moved:
         return tuple(placed), Decision(NAME, False, "already in order of volatility", total, total)
     old = [u for segment in _segments(units) for u in _as_before(segment, context.snapshot.held.order)]
-    against = _moves(ordered, old)
+    against = len(_moved(ordered, old))
     limit = context.snapshot.configuration.max_reorder_moves
     if context.snapshot.held.order and against > limit:
         reason = f"{against} sections would move against the latest request, at most {limit} may; its order stays"
         return _flat(old), Decision(NAME, False, reason, total, total)
-    return _flat(ordered), Decision(NAME, True, f"{moved} sections moved: global, session, this turn", total, total)
+    reason = f"{len(moved)} sections moved: global, session, this turn"
+    return _flat(ordered), Decision(NAME, True, reason, total, total, tuple(p.record.name for p in _flat(moved)))
 
 
 def _segments(units: Sequence[Unit]) -> list[list[Unit]]:
@@ -52,7 +53,7 @@ def _sorted(segment: Sequence[Unit]) -> list[Unit]:
     scopes = [max(p.record.scope.rank for p in unit) for unit in segment]
     if all(a <= b for a, b in pairwise(scopes)):
         return list(segment)
-    home = {p.record.name: n for n, unit in enumerate(segment) for p in unit}
+    home = _places(segment)
     # What came behind when the records were given is not waited for: whoever wrote them knows better.
     needs = [{home[d] for p in u for d in p.record.depends if home.get(d, n) < n} for n, u in enumerate(segment)]
     followers: dict[int, list[int]] = {}
@@ -76,13 +77,19 @@ def _as_before(segment: Sequence[Unit], order: Sequence[str]) -> list[Unit]:
     """Known sections in their old order, new ones behind them."""
     at = {name: n for n, name in enumerate(order)}
     ranked = sorted(segment, key=lambda unit: min(at.get(p.record.name, len(at)) for p in unit))
-    here = {p.record.name: n for n, unit in enumerate(ranked) for p in unit}
-    right = all(here[d] <= here[p.record.name] for u in ranked for p in u for d in p.record.depends if d in here)
+    given, here = _places(segment), _places(ranked)
+    needs = [(p.record.name, d) for unit in ranked for p in unit for d in p.record.depends if d in here]
+    right = all(here[d] <= here[name] for name, d in needs if given[d] <= given[name])
     return ranked if right else list(segment)
 
 
-def _moves(ordered: Sequence[Unit], old: Sequence[Unit]) -> int:
-    return sum(a is not b for a, b in zip(ordered, old, strict=True))
+def _places(segment: Sequence[Unit]) -> dict[str, int]:
+    return {p.record.name: n for n, unit in enumerate(segment) for p in unit}
+
+
+def _moved(ordered: Sequence[Unit], old: Sequence[Unit]) -> list[Unit]:
+    """Those with another place than in the old order."""
+    return [a for a, b in zip(ordered, old, strict=True) if a is not b]
 
 
 def _flat(units: Sequence[Unit]) -> tuple[Placed, ...]:

@@ -27,9 +27,11 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
         return tuple(placed), Decision(NAME, bool(held), said, before, before, held)
 
     large = [p for p in placed if context.size(p) >= config.spill_at and p.record.kind not in UNSPILLABLE]
-    able = [p for p in large if p.record.recoverable and p.record.name not in held]
+    back = [p for p in large if p.record.recoverable and p.record.name not in held]
+    able = [p for p in back if len(p.section.text) > len(placeholder(p.record.name, p.section.text))]
     if not able:
-        return kept("none of them can be read back" if large else f"no section of {config.spill_at:,} tokens or more")
+        why = "none of them can be read back" if large else f"no section of {config.spill_at:,} tokens or more"
+        return kept("none of them would get shorter" if back else why)
     if not snapshot.spill_backend:
         return kept("there is no store to spill to just now")
     short = {
