@@ -415,7 +415,7 @@ class Asking:
 def _ask(pipe: Pipe, prompts: Sequence[str], about_dataset: bool) -> list[str]:
     """Sub-calls: texts to the model, through the same pipe; on the run's own prefix where they are about the dataset."""
     return [
-        done.text
+        done.text.strip()
         for done in pipe.batch("llm_query", [_asked(p, about_dataset) for p in prompts], needs_prefix=about_dataset)
     ]
 

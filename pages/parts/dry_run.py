@@ -11,12 +11,12 @@ import streamlit as st
 
 from pages.parts import definitions, request, state
 from pages.parts.explain_request import BUILTIN, COUNTS_NOTHING
-from pages.parts.html import dollars, draw, esc, facts, tag
+from pages.parts.html import draw, esc, facts, tag
 from pages.parts.request_strip import Said
 from peek_core.context_pipe.alerts import first_miss
 from peek_core.context_pipe.assemble import Prepared
 from peek_core.context_pipe.catalog import CONFIGURATIONS
-from peek_core.context_pipe.explain import DASH, expected, explain_text
+from peek_core.context_pipe.explain import DASH, expected, explain_text, money
 from peek_core.errors import PeekError
 
 Ask = Callable[[str, str], None]
@@ -87,7 +87,7 @@ def planned(made: Prepared) -> None:
                 request.pressed(e),
                 (DASH if said == "unsaid" else f"{e.predicted_cached:,}", "expected from the cache"),
                 (
-                    dollars(input_cost),
+                    money(input_cost),
                     f"for the input (estimate, prices of {e.rates.date or 'unknown date'})"
                     if e.rates
                     else "cost, no prices set",

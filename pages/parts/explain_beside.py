@@ -12,9 +12,9 @@ import streamlit as st
 
 from pages.parts import state
 from pages.parts.answers import STATES
-from pages.parts.html import dollars, draw, esc, head, table, tag
+from pages.parts.html import draw, esc, head, table, tag
 from peek_core.context_pipe.beside import Against, Beside, Way, beside, in_words
-from peek_core.context_pipe.explain import DASH
+from peek_core.context_pipe.explain import DASH, money
 from peek_core.context_pipe.run_sums import NO_CACHE
 from peek_core.values.call_trace import CallTrace
 from peek_core.values.run_view import RunView
@@ -64,7 +64,7 @@ def _way(way: Way, both: Beside, known: bool, ended: str) -> list[str]:
         f"{way.tokens:,}",
         f"{way.cached:,}" if known else DASH,
         over,
-        dollars(way.usd),
+        money(way.usd),
     ]
 
 

@@ -11,9 +11,9 @@ import streamlit as st
 
 from pages.parts import charts, charts_run, state
 from pages.parts.answers import STATES
-from pages.parts.html import dollars, draw, duration, esc, facts, head, meter, percent, swatches, table, tag
+from pages.parts.html import draw, duration, esc, facts, head, meter, percent, swatches, table, tag
 from peek_core.context_pipe.dataset_sums import GOOD, DatasetSums, QuestionSum, Stop
-from peek_core.context_pipe.explain import DASH
+from peek_core.context_pipe.explain import DASH, money
 
 LATEST = 20
 """Questions of the table; the bars have them all."""
@@ -41,7 +41,7 @@ def top(s: DatasetSums) -> None:
     pairs = [
         (f"{s.answered} of {n}", f"question{'s' * (n != 1)} answered"),
         (f"{s.tokens:,}", "tokens"),
-        (dollars(s.usd), f"cost (estimate, {s.prices})" if s.usd is not None else "cost, no prices set"),
+        (money(s.usd), f"cost (estimate, {s.prices})" if s.usd is not None else "cost, no prices set"),
         (percent(s.learning_tokens), f"of the tokens maintained the map, {percent(s.learning_usd)} of the cost"),
     ]
     lines = ["Tokens are counted where the endpoint says so, else estimated."]
@@ -83,7 +83,7 @@ def series(s: DatasetSums) -> None:
             names,
             dollars=True,
         )
-        charts.show(fig, "money", f"Cost of {len(qs)} questions, {dollars(s.usd)} in all; {s.answered} were answered")
+        charts.show(fig, "money", f"Cost of {len(qs)} questions, {money(s.usd)} in all; {s.answered} were answered")
 
 
 def tokens(s: DatasetSums, good: Sequence[bool], names: Sequence[str]) -> None:
@@ -109,7 +109,7 @@ def latest(questions: Sequence[QuestionSum]) -> None:
             f"{q.requests:,}",
             f"{q.answering:,}",
             f"{q.learning:,}",
-            dollars(q.usd),
+            money(q.usd),
             duration(q.wall_s),
         ]
         for n, q in shown
@@ -179,5 +179,5 @@ def _amount(one: Stop, value: float | None) -> str:
     if value is None:
         return DASH
     if one.unit == "usd":
-        return dollars(value)
+        return money(value)
     return f"{value:,.0f} s" if one.unit == "seconds" else f"{value:,.0f}"

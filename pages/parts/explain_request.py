@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.parts import request, state
-from pages.parts.html import dollars, draw, duration, esc, facts, listed, percent, tag
+from pages.parts.html import draw, duration, esc, facts, listed, percent, tag
 from pages.parts.request_strip import Said
 from peek_core.context_pipe.alerts import first_miss, hit_rate
-from peek_core.context_pipe.explain import DASH, explain_analyze_text, number, rows
+from peek_core.context_pipe.explain import DASH, explain_analyze_text, money, number, rows
 from peek_core.context_pipe.run_story import titles
 from peek_core.errors import PeekError
 from peek_core.values.call_trace import CallTrace
@@ -106,7 +106,7 @@ def cost(call: CallTrace) -> tuple[str, str]:
         unpriced = call.explain.rates is None
         return DASH, "cost, no prices set" if unpriced else "cost, no tokens counted"
     most = "at most, " if a.cost.at_most else ""
-    return dollars(a.cost.usd), f"cost ({most}estimate, prices of {a.cost.date or 'unknown date'})"
+    return money(a.cost.usd), f"cost ({most}estimate, prices of {a.cost.date or 'unknown date'})"
 
 
 def outcome(run: RunHead) -> str:

@@ -12,9 +12,9 @@ import streamlit as st
 from pages.parts import charts, charts_run, explain_beside, query_plan, state
 from pages.parts.answers import STATES
 from pages.parts.explain_request import BUILTIN, COUNTS_NOTHING
-from pages.parts.html import dollars, draw, duration, esc, facts, head, percent, swatches, table, tag
+from pages.parts.html import draw, duration, esc, facts, head, percent, swatches, table, tag
 from peek_core.context_pipe import run_story
-from peek_core.context_pipe.explain import DASH
+from peek_core.context_pipe.explain import DASH, money
 from peek_core.context_pipe.run_sums import RunSums, SourceSum, Total, sums
 from peek_core.values.call_trace import CallTrace
 from peek_core.values.run_view import RunView
@@ -60,7 +60,7 @@ def top(view: RunView, s: RunSums) -> None:
         (tokens, told),
         (percent(s.hits.weighted), "read from the prefix cache"),
         (duration(t.seconds if s.waits else None), "model time"),
-        (dollars(t.usd.value), _price(s)),
+        (money(t.usd.value), _price(s)),
     ]
     draw(
         f'<div class="pk-row" style="padding-bottom:4px">{tag(view.status.replace("_", " "), kind)}</div>'
@@ -110,7 +110,7 @@ def over_requests(calls: Sequence[CallTrace], s: RunSums, names: Sequence[str]) 
         pressure(calls, s, names)
     with right:
         draw(head("Cost so far", _price(s).removeprefix("cost").strip(" ,()")))
-        charts.show(charts_run.money(s.costs, names), "cost", f"Cost so far, {dollars(s.total.usd.value)} at the end")
+        charts.show(charts_run.money(s.costs, names), "cost", f"Cost so far, {money(s.total.usd.value)} at the end")
 
 
 def pressure(calls: Sequence[CallTrace], s: RunSums, names: Sequence[str]) -> None:
@@ -156,7 +156,7 @@ def _row(name: str, x: SourceSum, s: RunSums) -> list[str]:
         esc(name),
         f"{x.requests:,}{failed}",
         *(_tokens(t) for t in (x.input, x.cached, x.written, x.output)),
-        dollars(x.usd.value) + (f" + {x.usd.lacking} –" if x.usd.value is not None and x.usd.lacking else ""),
+        money(x.usd.value) + (f" + {x.usd.lacking} –" if x.usd.value is not None and x.usd.lacking else ""),
         percent(part),
     ]
 

@@ -5,7 +5,6 @@ Owns: escaping and the markup of tags, meters, tables. Refuses to know: where va
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -113,18 +112,6 @@ def head(title: str, note: str = "") -> str:
 def swatches(pairs: Sequence[tuple[str, str]]) -> str:
     """A legend: (class of the swatch, what it means)."""
     return "".join(f'<span><i class="pk-swatch {esc(kind)}"></i>{esc(what)}</span>' for kind, what in pairs)
-
-
-def dollars(usd: float | None) -> str:
-    """An amount with two digits that say something; unknown is a dash.
-
-    >>> dollars(12.5), dollars(0.0851), dollars(0.000126), dollars(0), dollars(None)
-    ('$12.50', '$0.0851', '$0.00013', '$0.00', '–')
-    """
-    if usd is None:
-        return "–"
-    digits = 2 if usd >= 1 or usd <= 0 else 4 if usd >= 0.01 else min(8, 1 - math.floor(math.log10(usd)))
-    return f"${usd:,.{digits}f}"
 
 
 def duration(seconds: float | None) -> str:

@@ -6,6 +6,7 @@ files. Refuses to know: colours, widths of a screen, clock.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from peek_core.context_pipe.alerts import first_miss, hit_rate
@@ -34,12 +35,15 @@ def number(value: int | None) -> str:
 
 
 def money(usd: float | None) -> str:
-    """Dollars with as many digits as are needed; unknown is a dash.
+    """Dollars with two digits that say something; unknown is a dash.
 
-    >>> money(0.0123), money(2), money(None)
-    ('$0.0123', '$2.00', '–')
+    >>> money(12.5), money(0.0851), money(0.000126), money(0), money(None)
+    ('$12.50', '$0.0851', '$0.00013', '$0.00', '–')
     """
-    return DASH if usd is None else f"${usd:,.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
+    if usd is None:
+        return DASH
+    digits = 2 if usd >= 1 or usd <= 0 else 4 if usd >= 0.01 else min(8, 1 - math.floor(math.log10(usd)))
+    return f"${usd:,.{digits}f}"
 
 
 def rows(trace: CallTrace) -> tuple[SectionRow, ...]:
@@ -99,7 +103,7 @@ def explain_analyze_text(trace: CallTrace) -> str:
     width = max((len(s.name) for s in e.sections), default=0)
     miss = first_miss(e, a.usage.cached if a else None) if a and a.usage.cached is not None else None
     for row in rows(trace):
-        said = f"  actual {_count(row.actual)}  cached {_count(row.cached)}  {money(row.usd):>8}"
+        said = f"  actual {_count(row.actual)}  cached {_count(row.cached)}  {money(row.usd):>10}"
         marks = ("  marker" if row.section.marker else "") + ("  first miss" if row.section.name == miss else "")
         lines.append(_section(row.section, width) + said + marks)
     lines += _decided(e)

@@ -148,7 +148,7 @@ class PipelineStats:
         with self._lock:
             for kind, tokens in kinds.items():
                 self._kinds[kind] = moved(self._kinds.get(kind), tokens, TOKEN_ALPHA)
-            if not estimate or not BELIEVED[0] <= actual / estimate <= BELIEVED[1]:
+            if not estimate or not sum(kinds.values()) or not BELIEVED[0] <= actual / estimate <= BELIEVED[1]:
                 return
             held = self._factors.setdefault(f"{endpoint}|{model}", {})
             counted = {kind: tokens / held.get(kind, 1.0) for kind, tokens in kinds.items()}

@@ -12,12 +12,14 @@ from typing import Any
 
 from peek_core.context_pipe.assemble import Prepared, assemble
 from peek_core.context_pipe.bind import Binder
+from peek_core.context_pipe.cache_model import Known, chained, link
 from peek_core.context_pipe.catalog import DEFAULT, Configuration, Snapshot
 from peek_core.context_pipe.ledger import Ledger
 from peek_core.context_pipe.pipe import Pipe
-from peek_core.context_pipe.session import Surroundings
 from peek_core.context_pipe.plan import ContextPlan, plan
+from peek_core.context_pipe.rules.held import again
 from peek_core.context_pipe.rules.working import Placed, RuleContext
+from peek_core.context_pipe.session import Surroundings
 from peek_core.context_pipe.stats import PipelineStats
 from peek_core.errors import Broken, PeekError
 from peek_core.jobs import CancelSignal
@@ -90,14 +92,18 @@ def snapshot(records: Sequence[SourceRecord], *, count: Callable[[str], int] = q
 
 
 class Worked:
-    """What a rule is given for a snapshot, and what it did with it."""
+    """What a rule is given for a snapshot, and what it did with it. A cache that isn't cold holds all that was sent."""
 
     def __init__(self, given: Snapshot, rule: Callable[..., tuple[tuple[Placed, ...], Decision]],
                  count: Callable[[str], int] = quarter) -> None:  # fmt: skip
         binder = Binder(count)
         self.plan: ContextPlan = plan(given)
+        bound = tuple(Placed(r, binder.section(r)) for r in given.records)
+        self.before = again(bound, RuleContext(given, self.plan, binder.replaced))
+        if given.capabilities.cache.match != "none" and not given.cold:
+            sent = frozenset(chained(link(p.section) for p in self.before))
+            given = replace(given, cache=Known(sent, sent))
         self.context = RuleContext(given, self.plan, binder.replaced)
-        self.before = tuple(Placed(r, binder.section(r)) for r in given.records)
         self.placed, self.decision = rule(self.before, self.context)
 
     @property

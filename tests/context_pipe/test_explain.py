@@ -23,9 +23,10 @@ from tests.context_pipe.kit import CHEAP_CACHE, QUESTION, RULES, Kit, Model, Pri
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
 
-def trace(
-    sizes: list[int], usage: Usage, rates: Rates | None = CHEAP_CACHE, cost: Cost | None = PRICED
-) -> CallTrace:
+PRICED = Cost(1.0, "t", "d")
+
+
+def trace(sizes: list[int], usage: Usage, rates: Rates | None = CHEAP_CACHE, cost: Cost | None = PRICED) -> CallTrace:
     """A call of sections of these estimated sizes."""
     made = tuple(
         SectionTrace(f"s{n}", "memory", "user", "none", "per_turn", "normal", t, t, t, f"h{n}")

@@ -313,7 +313,7 @@ def test_what_would_be_sent_otherwise_than_decided_is_not_sent_at_all(
     assert made.provider.wires == [] and made.sink.traces == [] and made.events == []
     assert set(made.ledger.spent().values()) == {0}
     assert made.stats.as_data() == Kit(provider=Model()).stats.as_data()
-    assert len(made.pipe._queue.due()) == 1
+    assert len(made.pipe._session.notices.due()) == 1
 
 
 # A store that can't be written

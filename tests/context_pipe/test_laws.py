@@ -287,7 +287,7 @@ class Run:
             self.kit.pipe.notice(f"#20 notice of turn {n}")
         if c.fails & bit:
             self.replies.append(EndpointFailed("The endpoint failed (500)"))
-        stats, queue = self.kit.stats, self.kit.pipe._queue
+        stats, queue = self.kit.stats, self.kit.pipe._session.notices
         samples, due, failures = stats.usage_samples(), queue.due(), stats.recoveries("m", "step")
         stored = len(self.kit.sink.traces)
         failure = self.asked()
@@ -352,9 +352,9 @@ class Run:
         """L3: whatever was shortened can be read back."""
         for rule in ("clear_observations", "spill"):
             for name in sorted(shortened_by(explain, rule))[:4]:
-                record = self.kit.pipe._whole[name]
-                if self.kit.pipe._binder.has(record):
-                    assert read_back(self.kit.pipe, name) == self.kit.pipe._binder.section(record).text
+                record = self.kit.pipe._session.whole[name]
+                if self.kit.pipe._session.binder.has(record):
+                    assert read_back(self.kit.pipe, name) == self.kit.pipe._session.binder.section(record).text
                 else:
                     assert self.kit.pipe.recall(name) == f"({name!r} can't be read back: The shelf is locked)"
 

@@ -38,14 +38,14 @@ def test_a_closed_gate_says_why() -> None:
 
 def test_the_published_order_and_ours() -> None:
     assert PAPER.rules == (
+        "order_by_volatility",
         "trim_schemas",
         "clear_observations",
         "drop_rounds",
         "spill",
-        "order_by_volatility",
         "place_markers",
     )
-    assert DEFAULT.rules == ("clear_observations", "spill", "drop_rounds", "order_by_volatility", "place_markers")
+    assert DEFAULT.rules == ("order_by_volatility", "clear_observations", "spill", "drop_rounds", "place_markers")
 
 
 def test_explain_tells_what_was_planned_bound_and_sent() -> None:

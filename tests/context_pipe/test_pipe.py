@@ -111,14 +111,17 @@ def test_the_oldest_observations_are_cleared_first_and_stay_cleared() -> None:
     assert [sent(made)[f"observation {n}"] for n in range(1, 7)] == [3, 3, 3, 250, 250, 250]
     made.pipe("step", [RULES, QUESTION, *steps(7, 1_000)])
     assert [sent(made)[f"observation {n}"] for n in range(1, 8)] == [3, 3, 3, 250, 250, 250, 250]
-    assert named(made.last, "clear_observations").reason == "3 cleared before stay cleared"
+    assert (
+        named(made.last, "clear_observations").reason
+        == "3 cleared before stay cleared; level normal is below compact_history"
+    )
     assert made.last.explain.predicted_cached == sum(sent(made, 0).values())
     assert not [a for a in made.last.alerts if a.name == "cache_break"]
 
 
 def test_pressure_is_that_of_what_would_be_sent_and_not_of_what_went_long_ago() -> None:
     """Otherwise whoever cleared once would stay at the highest level for ever and break its cache every turn."""
-    made = Kit(provider=Model(window=64_000, budget=4_000, count=quarter, cache=CacheRules("prefix")), spills=Spills(),
+    made = Kit(provider=Model(window=64_000, budget=2_600, count=quarter, cache=CacheRules("prefix")), spills=Spills(),
                prices=Prices(), configuration=replace(DEFAULT, pays=False))  # fmt: skip
     made.pipe("step", [RULES, LONG, QUESTION, *steps(9, 1_000)])
     first = made.last.explain
@@ -128,7 +131,10 @@ def test_pressure_is_that_of_what_would_be_sent_and_not_of_what_went_long_ago() 
     again = made.last.explain
     assert again.used < first.tokens + 20
     assert again.level == "aggressive_prune" if again.pressure_predicted >= 0.9 else again.level != "aggressive_prune"
-    assert named(made.last, "clear_observations").sections == named(made.sink.traces[0], "clear_observations").sections
+    # What was cleared first and dropped then is gone either way.
+    assert set(named(made.sink.traces[0], "clear_observations").sections) <= set(
+        named(made.last, "drop_rounds").sections
+    )
     assert named(made.last, "drop_rounds").sections == named(made.sink.traces[0], "drop_rounds").sections
 
 
@@ -216,7 +222,7 @@ def test_a_spill_that_is_gone_is_said_and_ends_nothing() -> None:
 def test_what_was_to_be_spilled_but_was_dropped_in_the_same_request_is_read_back() -> None:
     made = Kit(provider=Model(window=40_000, count=quarter), spills=Spills())
     rounds = [replace(r, text=r.text * (40 if r.name == "observation 1" else 1)) for r in steps(8, 1_100, cleared="")]
-    made.pipe("step", [RULES, QUESTION, record("big", Kind.HISTORY, "x" * 120_000), *rounds])
+    made.pipe("step", [RULES, QUESTION, record("big", Kind.HISTORY, "x" * 131_000), *rounds])
     assert "observation 1" in named(made.last, "spill").sections
     assert "observation 1" in named(made.last, "drop_rounds").sections
     assert read_back(made.pipe, "observation 1") == "1" * 44_000

@@ -114,7 +114,7 @@ def test_a_latched_value_that_changed_is_said_as_such() -> None:
     old, new = "the map", "another map"
     texts = {h: (new if t == old else t) for h, t in made.sink.texts.items()}
     found = again(made, made.last, text=texts.get)
-    assert found.differs == ("latch: map has another text",) and not found.same
+    assert found.differs[0] == "latch: map has another text" and not found.same
 
 
 def test_a_text_that_is_gone_is_said_and_not_replaced_by_a_placeholder() -> None:

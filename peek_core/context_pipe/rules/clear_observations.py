@@ -21,8 +21,8 @@ NAME = "clear_observations"
 def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed, ...], Decision]:
     """Replace observations by their `cleared` text. Tokens fall or stay, order and count of sections stay."""
     before, level = context.tokens(placed), context.plan.level
-    clearable = [p for p in placed if _clearable(p)]
-    held = tuple(sorted(context.snapshot.held.cleared & {p.record.name for p in clearable}))
+    able = [p for p in placed if clearable(p)]
+    held = tuple(sorted(context.snapshot.held.cleared & {p.record.name for p in able}))
 
     def kept(why: str) -> tuple[tuple[Placed, ...], Decision]:
         said = f"{len(held)} cleared before stay cleared; {why}" if held else why
@@ -30,18 +30,19 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
 
     if level.rank < CompressionLevel.COMPACT_HISTORY.rank:
         return kept(f"level {level.value} is below compact_history")
-    new = _oldest([p for p in clearable if p.record.name not in held], context)
+    new = _oldest([p for p in able if p.record.name not in held], context)
     if not new:
         return kept(f"no observation older than the newest {_keep(context)} would get shorter")
     out = tuple(new.get(p.record.name, p) for p in placed)
     verdict = gain_gate(placed, out, len(new), context)
     if not verdict.open:
         return kept(verdict.why)
-    reason = f"{len(new)} of {len(clearable)} observations cleared, oldest first; level {level.value}; {verdict.why}"
+    reason = f"{len(new)} of {len(able)} observations cleared, oldest first; level {level.value}; {verdict.why}"
     return out, Decision(NAME, True, reason, before, context.tokens(out), (*held, *new))
 
 
-def _clearable(p: Placed) -> bool:
+def clearable(p: Placed) -> bool:
+    """Whether a section has a placeholder that may stand for it."""
     return p.record.kind is Kind.OBSERVATION and bool(p.record.cleared) and p.record.priority is not Priority.NEVER
 
 

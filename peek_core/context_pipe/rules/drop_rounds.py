@@ -24,7 +24,8 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
     """Leave out rounds from the oldest end; everything else stays, in its order."""
     before, config, snapshot = context.tokens(placed), context.snapshot.configuration, context.snapshot
     here = {p.record.name for p in placed}
-    held = tuple(r.name for r in snapshot.records if r.name in snapshot.held.dropped and r.name not in here)
+    gone = [r for r in snapshot.records if r.name in snapshot.held.dropped and r.name not in here]
+    held = tuple(r.name for r in gone) if NOTE in here else ()
     earlier = len({r.pair for r in snapshot.records if r.name in held})
 
     def kept(why: str) -> tuple[tuple[Placed, ...], Decision]:
@@ -37,7 +38,7 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
     if left is not CompressionLevel.AGGRESSIVE_PRUNE and not snapshot.recovery:
         return kept(f"after what other rules took out the level is {left.value}")
     keep, least = (1, 1) if snapshot.recovery > 1 else (config.keep_observations, config.drop_at_least)
-    able = [(s, e) for s, e in rounds(placed) if all(_droppable(p) for p in placed[s:e])][: -keep or None]
+    able = [(s, e) for s, e in rounds(placed) if all(droppable(p) for p in placed[s:e])][: -keep or None]
     if len(able) < least:
         return kept(f"only {len(able)} rounds may go, fewer than {least}")
     chosen = _enough(able, placed, least, context)
@@ -63,7 +64,8 @@ def without_rounds(
     return tuple(note if n == at else p for n, p in enumerate(placed) if n == at or n not in places)
 
 
-def _droppable(p: Placed) -> bool:
+def droppable(p: Placed) -> bool:
+    """Whether a section may go with its round."""
     return p.record.priority is not Priority.NEVER and p.record.kind not in ANCHORS
 
 

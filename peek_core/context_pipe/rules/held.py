@@ -1,38 +1,40 @@
 """What earlier requests of the run did is done again first, so that bytes once changed never change again.
 
-Owns: the sections as the latest request left them, before any rule looks at them. Refuses to know: why it was done.
+Owns: the sections as the latest request left them, before any rule looks at them. Refuses to know: why it was done. Only
+what a rule of this configuration could have done is done again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from peek_core.context_pipe.rules.drop_rounds import without_rounds
-from peek_core.context_pipe.rules.spill import placeholder
+from peek_core.context_pipe.rules import clear_observations, drop_rounds, spill, trim_schemas
 from peek_core.context_pipe.rules.working import Placed, RuleContext, rounds
-from peek_core.values.sources import SourceRecord
 
 
 def again(placed: Sequence[Placed], context: RuleContext) -> tuple[Placed, ...]:
     """The sections with what is held applied; without held acts they are as they were bound."""
-    held = context.snapshot.held
+    held, gates = context.snapshot.held, context.snapshot.configuration.rules
     if not (held.cleared or held.spilled or held.trimmed or held.dropped):
         return tuple(placed)
     out = [_as_before(p, context) for p in placed]
-    gone = [(s, e) for s, e in rounds(out) if out[s].record.name in held.dropped]
-    return without_rounds(out, gone, len(gone), context)
+    if drop_rounds.NAME not in gates:
+        return tuple(out)
+    gone = [
+        (s, e)
+        for s, e in rounds(out)
+        if all(p.record.name in held.dropped and drop_rounds.droppable(p) for p in out[s:e])
+    ]
+    return drop_rounds.without_rounds(out, gone, len(gone), context)
 
 
 def _as_before(p: Placed, context: RuleContext) -> Placed:
-    held, record, name = context.snapshot.held, p.record, p.record.name
-    if name in held.cleared and record.cleared:
-        return _with(record, record.cleared, context)
-    if name in held.spilled:
-        return _with(record, placeholder(name, p.section.text), context)
-    if name in held.trimmed and record.trimmed:
-        return _with(record, record.trimmed, context)
-    return p
-
-
-def _with(record: SourceRecord, text: str, context: RuleContext) -> Placed:
-    return Placed(record, context.rebind(record, text))
+    held, gates, record = context.snapshot.held, context.snapshot.configuration.rules, p.record
+    text = None
+    if record.name in held.cleared and clear_observations.NAME in gates and clear_observations.clearable(p):
+        text = record.cleared
+    elif record.name in held.spilled and spill.NAME in gates and spill.spillable(p):
+        text = spill.placeholder(record.name, p.section.text)
+    elif record.name in held.trimmed and trim_schemas.NAME in gates and trim_schemas.trimmable(p):
+        text = record.trimmed
+    return p if text is None else Placed(record, context.rebind(record, text))

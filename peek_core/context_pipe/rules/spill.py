@@ -20,7 +20,7 @@ HEAD_CHARS, TAIL_CHARS = 6_000, 1_500
 def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed, ...], Decision]:
     """Replace large sections by placeholders; order and count of sections stay."""
     before, config, snapshot = context.tokens(placed), context.snapshot.configuration, context.snapshot
-    held = tuple(p.record.name for p in placed if p.record.name in snapshot.held.spilled)
+    held = tuple(p.record.name for p in placed if p.record.name in snapshot.held.spilled and spillable(p))
 
     def kept(why: str) -> tuple[tuple[Placed, ...], Decision]:
         said = f"{len(held)} spilled before stay so; {why}" if held else why
@@ -28,7 +28,7 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
 
     large = [p for p in placed if context.size(p) >= config.spill_at and p.record.kind not in UNSPILLABLE]
     back = [p for p in large if p.record.recoverable and p.record.name not in held]
-    able = [p for p in back if len(p.section.text) > len(placeholder(p.record.name, p.section.text))]
+    able = [p for p in back if spillable(p)]
     if not able:
         why = "none of them can be read back" if large else f"no section of {config.spill_at:,} tokens or more"
         return kept("none of them would get shorter" if back else why)
@@ -50,6 +50,13 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
         return kept(told)
     reason = f"{len(short)} spilled, read back with recall(); {told}"
     return out, Decision(NAME, True, reason, before, context.tokens(out), (*held, *short))
+
+
+def spillable(p: Placed) -> bool:
+    """Whether a section may be spilled, and gets shorter by it. One that was spilled already is."""
+    text = p.section.text
+    shorter = len(text) > len(placeholder(p.record.name, text)) or f"recall({p.record.name!r}, {HEAD_CHARS})" in text
+    return p.record.recoverable and p.record.kind not in UNSPILLABLE and shorter
 
 
 def placeholder(name: str, text: str) -> str:

@@ -19,7 +19,7 @@ NAME = "trim_schemas"
 def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed, ...], Decision]:
     """Replace descriptions by their `trimmed` text; once trimmed they stay so."""
     before, level = context.tokens(placed), context.plan.level
-    able = [p for p in placed if p.record.kind is Kind.HOST_FUNCTIONS and p.record.trimmed]
+    able = [p for p in placed if trimmable(p)]
     held = tuple(p.record.name for p in able if p.record.name in context.snapshot.held.trimmed)
 
     def kept(why: str) -> tuple[tuple[Placed, ...], Decision]:
@@ -41,3 +41,8 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
         return kept(verdict.why)
     reason = f"descriptions cut to signatures; level {level.value}; {verdict.why}"
     return out, Decision(NAME, True, reason, before, context.tokens(out), (*held, *new))
+
+
+def trimmable(p: Placed) -> bool:
+    """Whether a section is a description with a short form."""
+    return p.record.kind is Kind.HOST_FUNCTIONS and bool(p.record.trimmed)

@@ -74,7 +74,9 @@ def test_what_was_cleared_stays_cleared_at_every_level() -> None:
     held = Held(cleared=frozenset({"observation 2", "observation gone"}))
     made = cleared(SIX, window=64_000, held=held)
     assert which(made) == [2]
-    assert made.decision.applied and made.reason == "1 cleared before stay cleared"
+    assert (
+        made.decision.applied and made.reason == "1 cleared before stay cleared; level normal is below compact_history"
+    )
     assert made.decision.sections == ("observation 2",)
 
 
@@ -90,8 +92,8 @@ def test_an_edit_that_does_not_pay_is_not_made_but_what_was_made_stays() -> None
     assert which(made) == [1, 2]
     assert made.decision.applied and made.decision.sections == ("observation 1", "observation 2")
     assert made.reason == (
-        "takes 297 tokens out and breaks the cache for 909: needs more than 58 further calls, 1 expected; "
-        "2 cleared before stay cleared"
+        "2 cleared before stay cleared; "
+        "takes 297 tokens out and breaks the cache for 909: needs more than 58 further calls, 1 expected"
     )
     alone = cleared(SIX, window=64_000, budget=2_400, cache=CacheRules("prefix"), rates=CHEAP_CACHE)
     assert alone.unchanged and "further calls, 1 expected" in alone.reason

@@ -23,7 +23,7 @@ def dropped(records, **more) -> Worked:
 def gone(made: Worked) -> list[int]:
     """Numbers of the rounds of which nothing is left."""
     there = {n for n in range(1, 100) for what in ("cell", "observation") if f"{what} {n}" in made.names}
-    given = {int(p.record.name.split()[1]) for p in made.before if p.record.name.startswith("cell")}
+    given = {int(r.name.split()[1]) for r in made.context.snapshot.records if r.name.startswith("cell")}
     return sorted(given - there)
 
 
@@ -66,7 +66,7 @@ def test_a_round_that_holds_what_must_stay_stays(name: str, change: dict) -> Non
 
 def test_what_takes_no_more_than_the_note_is_not_dropped() -> None:
     made = dropped([RULES, record("big", Kind.HISTORY, "x" * 9_600), *steps(8, 1)])
-    assert made.unchanged and made.reason == "they take no more than the note in their place"
+    assert made.unchanged and made.reason == "nothing would get shorter"
 
 
 def test_rounds_once_dropped_stay_dropped_at_every_level() -> None:
@@ -74,17 +74,20 @@ def test_rounds_once_dropped_stay_dropped_at_every_level() -> None:
     made = dropped(EIGHT, window=64_000, held=held)
     assert gone(made) == [1, 2]
     assert made.texts[NOTE].startswith("(2 earlier rounds")
-    assert made.decision.applied and made.reason == "2 rounds dropped before stay dropped"
+    assert made.decision.applied and made.reason == (
+        "2 rounds dropped before stay dropped; level normal is below aggressive_prune"
+    )
     assert made.decision.sections == ("cell 1", "observation 1", "cell 2", "observation 2")
 
 
 def test_what_was_dropped_before_is_not_counted_among_those_that_may_go() -> None:
-    held = Held(dropped=frozenset({"cell 1", "cell 2"}))
+    held = Held(dropped=frozenset({"cell 1", "observation 1", "cell 2", "observation 2"}))
     made = dropped(EIGHT, held=held, window=2_000)
-    assert gone(made) == [1, 2] and made.reason == "2 rounds dropped before stay dropped"
+    assert gone(made) == [1, 2] and made.reason.startswith("2 rounds dropped before stay dropped; only 3 rounds may go")
     more = dropped([RULES, QUESTION, *steps(9, 1_192)], held=held, window=2_000)
     assert gone(more) == [1, 2, 3, 4, 5, 6]
-    assert more.reason.startswith("4 oldest rounds dropped; 2 rounds dropped before stay dropped; ")
+    assert more.reason.startswith("4 oldest rounds dropped; ")
+    assert more.texts[NOTE].startswith("(6 earlier rounds")
 
 
 def test_a_drop_that_does_not_pay_is_not_made() -> None:

@@ -35,13 +35,15 @@ def test_below_its_level_nothing_is_trimmed() -> None:
 
 def test_what_has_no_short_form_or_is_no_description_is_left_alone() -> None:
     made = trimmed([RULES, replace(FUNCTIONS, trimmed=""), replace(REST, trimmed="r")])
-    assert made.unchanged and made.reason == "nothing can be trimmed"
+    assert made.unchanged and made.reason == "nothing more can be trimmed"
 
 
 def test_once_trimmed_it_stays_trimmed() -> None:
     made = trimmed(ALL, window=64_000, held=Held(trimmed=frozenset({"functions", "gone"})))
     assert made.texts["functions"] == "f()"
-    assert made.decision.applied and made.reason == "trimmed before, stays trimmed"
+    assert made.decision.applied and made.reason == (
+        "trimmed before, stays trimmed; level normal is below trim_schemas"
+    )
 
 
 def test_where_edits_must_pay_a_description_near_the_front_is_not_trimmed() -> None:
@@ -57,4 +59,4 @@ def test_what_was_trimmed_stays_so_where_trimming_more_does_not_pay() -> None:
                    rates=CHEAP_CACHE, held=Held(trimmed=frozenset({"functions"})), window=3_000)  # fmt: skip
     assert made.texts["functions"] == "f()" and made.texts["more functions"] == "g" * 2_000
     assert made.decision.applied and made.decision.sections == ("functions",)
-    assert made.reason.endswith("1 expected; trimmed before, stays trimmed")
+    assert made.reason.startswith("trimmed before, stays trimmed; takes ") and made.reason.endswith("1 expected")

@@ -20,11 +20,17 @@ SIX = [record(f"s{n}", Kind.HISTORY, "x" * 4_000) for n in range(6)]
 """1,000 tokens each."""
 
 
-def gate(changed: set[str], removed: int, **more):
-    """The verdict on taking `removed` tokens out of six sections of 1,000 each."""
+def gate(changed: set[str], removed: int, taken: int = 0, **more):
+    """The verdict on taking `removed` tokens out of six sections of 1,000 each; all of them are cached, unless it is cold."""
     told = {"cache": CACHED, "rates": CHEAP_CACHE, "expected_calls": 1, **more}
     made = Worked(snapshot(SIX, **told), lambda placed, _: (placed, Decision("none", False, "none", 0, 0)))
-    return gain_gate(made.before, changed, removed, made.context)
+    left, after = removed, []
+    for p in made.before:
+        cut = min(left, p.section.tokens) if p.record.name in changed else 0
+        text = "y" * 4 * (p.section.tokens - cut) if p.record.name in changed else p.section.text
+        after.append(Placed(p.record, made.context.rebind(p.record, text)) if p.record.name in changed else p)
+        left -= cut
+    return gain_gate(made.before, tuple(after), taken, made.context)
 
 
 def test_an_edit_pays_only_beyond_k_times_what_stays_behind_it_over_what_goes() -> None:
@@ -57,31 +63,44 @@ def test_where_the_price_of_cached_tokens_is_unknown_a_tenth_is_assumed_and_said
     assert gate({"s5"}, 800, expected_calls=3, rates=rates).open
     verdict = gate({"s5"}, 800, expected_calls=2, rates=rates)
     assert not verdict.open
-    assert verdict.why.endswith(
-        "needs more than 2 further calls, 2 expected; price of cached tokens unknown, 0.10 assumed"
-    )
+    assert verdict.why.endswith("needs more than 2 further calls, 2 expected; 0.10 assumed for cached tokens")
 
 
 def test_where_reading_is_free_no_edit_ever_pays() -> None:
     verdict = gate({"s5"}, 800, expected_calls=1_000_000, rates=replace(CHEAP_CACHE, cached=0.0))
-    assert not verdict.open and "more than endless further calls" in verdict.why
+    assert not verdict.open and "more than inf further calls" in verdict.why
 
 
 def test_taking_nothing_out_never_pays() -> None:
-    assert not gate({"s5"}, 0, expected_calls=1_000_000).open
+    verdict = gate({"s5"}, 0, expected_calls=1_000_000)
+    assert (verdict.open, verdict.why) == (False, "nothing would get shorter")
+
+
+def test_what_will_be_read_back_counts_too() -> None:
+    """19 * 200 / 800 = 4.75 calls; and a quarter of two read back, .05 * 5,200 + 5 * 300 tokens each: 880 / 40 = 22 more."""
+    told = {"refetch_rate": 0.25, "reserve": 300}
+    assert gate({"s5"}, 800, taken=2, expected_calls=27, **told).open
+    closed = gate({"s5"}, 800, taken=2, expected_calls=26, **told)
+    assert not closed.open and "needs more than 27 further calls, 26 expected" in closed.why
+    assert gate({"s5"}, 800, taken=0, expected_calls=5, **told).open
+
+
+def test_what_the_cache_does_not_hold_any_more_is_not_broken() -> None:
+    """Only what lies behind the edit and would have been read from the cache is lost."""
+    assert gate({"s5"}, 800, expected_calls=1, cold=True).open
 
 
 @pytest.mark.parametrize(
     ("more", "why"),
     [
         ({"configuration": PAPER}, "this configuration asks for no gain"),
-        ({"recovery": 1}, "the request was refused for its length"),
+        ({"recovery": 1}, "it would not fit otherwise"),
         ({"window": 6_600}, "6,000 of at most 6,600 tokens: it must"),
         ({"window": 8_000, "reserve": 1_200}, "7,200 of at most 8,000 tokens: it must"),
         ({"ceiling": 6_500}, "6,000 of at most 6,500 tokens: it must"),
         ({"cliff": 6_000}, "beyond 6,000 tokens every token costs more"),
         ({"cache": CacheRules()}, "this endpoint has no cache to break"),
-        ({"cold": True}, "the cache is cold: nothing is broken"),
+        ({"cold": True}, "nothing that is cached is broken"),
     ],
 )
 def test_nothing_is_asked_of_an_edit_that_must_be_or_breaks_nothing(more: dict, why: str) -> None:
