@@ -70,7 +70,7 @@ class Binder:
         held = self._bound.get(id(record))
         if held is None:
             held = (record, self._bind(record, record.text))
-            if True:  # what could not be loaded yet is not taken for empty
+            if self.has(record):  # what could not be loaded yet is not taken for empty
                 self._bound[id(record)] = held
         return held[1]
 

@@ -18,9 +18,9 @@ from peek_core.context_pipe.bind import Binder, Redact
 from peek_core.context_pipe.cache_model import KEPT, Trail, known, trail
 from peek_core.context_pipe.catalog import DEFAULT, Configuration, Held, Snapshot
 from peek_core.context_pipe.emergent import EmergentQueue
+from peek_core.context_pipe.estimate import estimated
 from peek_core.context_pipe.latch import SessionLatches
 from peek_core.context_pipe.ledger import Ledger
-from peek_core.context_pipe.rules import spill
 from peek_core.context_pipe.stats import PipelineStats
 from peek_core.ports import CancelToken, Clock, Emit, Ids, PriceBook, Provider, SpillStore, TokenCounter, TraceSink
 from peek_core.values.call_trace import Base, Decision
@@ -140,7 +140,7 @@ class RunSession:
         return Snapshot(
             source=source,
             records=records,
-            estimates=tuple(self._estimate(r, factors, kept) for r in records),
+            estimates=tuple(estimated(r, self.binder, stats, factors, kept) for r in records),
             counter=a.counter[0],
             provider=provider.name,
             model=provider.model,
@@ -169,7 +169,7 @@ class RunSession:
     def tokens(self, records: Sequence[SourceRecord]) -> int:
         """Calibrated tokens of records nothing was done to yet."""
         factors = self._a.stats.factors(self._a.provider.endpoint, self._a.provider.model)
-        return sum(self._estimate(r, factors, Held()) for r in records)
+        return sum(estimated(r, self.binder, self._a.stats, factors) for r in records)
 
     def _expected(self, source: str, done: int) -> int:
         """Further requests to expect; the agent's are limited."""
@@ -177,22 +177,6 @@ class RunSession:
         if source == STEP and self._a.turns is not None:
             expected = min(expected, max(0, self._a.turns - done - 1))
         return expected
-
-    def _estimate(self, record: SourceRecord, factors: Mapping[str, float], held: Held) -> int:
-        """Calibrated tokens a record will take, as it was sent before; what its kind took lately where it isn't at hand."""
-        kind, name = record.kind.value, record.name
-        if name in held.dropped:
-            return 0
-        if not self.binder.has(record):
-            return record.est_tokens if record.est_tokens is not None else self._a.stats.tokens_of(kind)
-        section = self.binder.section(record)
-        if name in held.cleared:
-            section = self.binder.replaced(record, record.cleared)
-        elif name in held.spilled:
-            section = self.binder.replaced(record, spill.placeholder(record.name, section.text))
-        elif name in held.trimmed:
-            section = self.binder.replaced(record, record.trimmed)
-        return round(section.tokens * factors.get(kind, 1.0))
 
     def told(
         self, source: str, records: Sequence[SourceRecord]

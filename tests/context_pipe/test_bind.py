@@ -110,6 +110,13 @@ def test_what_could_not_be_read_is_read_again_by_the_next_request() -> None:
     assert named(made.last, "bind").reason == "all sections fit their budgets"
 
 
+def test_what_was_asked_for_before_it_was_loaded_is_not_taken_for_empty() -> None:
+    binder, notes = Binder(quarter), lazy("notes", Shelf("what it says"))
+    assert not binder.has(notes) and binder.section(notes).text == ""
+    assert binder.load([notes]) == {} and binder.has(notes)
+    assert binder.section(notes).text == "what it says"
+
+
 def test_what_goes_first_is_not_even_loaded_where_its_budget_is_gone() -> None:
     shelf = Shelf("x")
     extra = lazy("extra", shelf, 600, priority=Priority.FIRST)

@@ -258,6 +258,14 @@ def test_a_prompt_cut_in_silence_is_found_out_and_teaches_nothing(characters: in
         assert made.last.explain.tokens == estimated
 
 
+def test_a_prompt_cut_in_silence_does_not_prove_that_longer_ones_are_taken() -> None:
+    with Simulator(LOCAL, script=lambda _: REPLY) as server:
+        made = talk(server)
+        made.stats.refused_at(made.provider.endpoint, "m", 5_000)
+        made.pipe("step", [RULES, record("profile", Kind.PROFILE, "p" * 40_000, priority=Priority.NEVER)])
+        assert made.last.analyze.truncated and made.stats.ceiling(made.provider.endpoint, "m") == 5_000
+
+
 def test_a_prompt_that_fits_is_not_said_to_be_cut() -> None:
     with Simulator(LOCAL, script=lambda _: REPLY) as server:
         made = talk(server)
@@ -294,6 +302,13 @@ class Escaping(Model):
 
     def encode(self, sections: Sequence[PromptSection], schema: Any) -> bytes:
         return canonical_json([s.text.replace("H", "&#72;") for s in sections]).encode()
+
+
+def test_a_cell_that_was_given_apart_from_its_observation_is_not_sent() -> None:
+    made, (cell, observation) = Kit(provider=Model()), steps(1, 8)
+    with pytest.raises(Broken, match="Prompt sections of step-1 were torn apart"):
+        made.pipe("step", [RULES, cell, QUESTION, observation])
+    assert made.provider.wires == []
 
 
 @pytest.mark.parametrize(
@@ -344,6 +359,19 @@ def test_without_room_in_the_store_and_in_the_window_nothing_is_sent() -> None:
         made.pipe("step", [RULES, LONG, QUESTION])
     assert (e.value.where, e.value.next[:16]) == ("No space left on the device", "Check free space")
     assert made.provider.wires == [] and made.sink.traces == [] and set(made.ledger.spent().values()) == {0}
+
+
+def test_while_the_store_is_down_plan_counts_what_was_spilled_before_as_whole() -> None:
+    spills = Spills()
+    made = Kit(provider=Model(count=quarter), spills=spills)
+    made.pipe("step", [RULES, LONG, QUESTION])
+    spills.full = True
+    made.pipe("step", [RULES, LONG, QUESTION])
+    assert [t.explain.used for t in made.sink.traces] == [15_103, 15_103] == [15_103, made.last.explain.tokens]
+    spills.full = False
+    made.pipe("step", [RULES, LONG, QUESTION])
+    made.pipe("step", [RULES, LONG, QUESTION])
+    assert made.last.explain.used == made.last.explain.tokens < 3_000
 
 
 def test_a_store_that_fails_in_a_sub_call_leaves_the_trace_of_the_prefix_decision() -> None:

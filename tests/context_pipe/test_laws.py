@@ -236,16 +236,16 @@ class Course:
 COURSES = st.builds(
     Course,
     base=catalog_codes(most=50),
-    turns=st.lists(catalog_codes(least=0, most=12), min_size=2, max_size=6),
+    turns=st.lists(catalog_codes(least=0, most=12), min_size=3, max_size=6),
     configuration=st.sampled_from(CONFIGURATIONS),
     cache=st.sampled_from(list(CACHES)),
-    window=st.sampled_from(WINDOWS),
-    fails=st.integers(0, 127),
+    window=st.sampled_from((2_000, 6_000, *WINDOWS)),
+    fails=st.sampled_from([0, 0, 0, 0, 1, 2, 4, 10, 21]),
     full=st.sampled_from([0, 0, 0, 2, 5]),
     notices=st.integers(0, 127),
     idles=st.sampled_from([0, 0, 4]),
     dense=st.sampled_from([0.8, 1.0, 1.0, 1.4]),
-    takes=st.sampled_from([None, None, None, 3_000, 30_000]),
+    takes=st.sampled_from([None, None, None, None, 3_000, 30_000]),
     priced=st.booleans(),
 )
 

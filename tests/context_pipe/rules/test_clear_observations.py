@@ -80,6 +80,13 @@ def test_what_was_cleared_stays_cleared_at_every_level() -> None:
     assert made.decision.sections == ("observation 2",)
 
 
+def test_what_was_cleared_stays_cleared_where_the_level_is_high_and_nothing_more_can_go() -> None:
+    held = Held(cleared=frozenset({"observation 1", "observation 2", "observation 3"}))
+    made = cleared(SIX, held=held)
+    assert which(made) == [1, 2, 3]
+    assert made.decision.applied and made.reason.startswith("3 cleared before stay cleared; no observation older")
+
+
 def test_what_was_cleared_before_does_not_count_against_this_turns_cap() -> None:
     held = Held(cleared=frozenset({"observation 1", "observation 2", "observation 3"}))
     assert which(cleared([RULES, *steps(8, 32_000)], window=64_000, held=held)) == [1, 2, 3, 4, 5]
