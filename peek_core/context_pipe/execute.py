@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from peek_core.context_pipe.rules.working import Placed
 from peek_core.errors import Broken
-from peek_core.ports import CancelToken, Provider, SpillStore
+from peek_core.ports import CancelToken, Provider
 from peek_core.values.canon import canonical_json, escaped
 from peek_core.values.messages import Completion
 from peek_core.values.sources import ANCHORS, Priority, SourceRecord
@@ -58,12 +58,6 @@ def verify_wire(wire: bytes, placed: Sequence[Placed], *, structured: bool) -> N
         if found < 0:
             raise Broken(f"Prompt section {p.record.name} is not in the request as it was decided", next=UNSENT)
         at = found + len(needle)
-
-
-def write_spills(store: SpillStore, placed: Sequence[Placed], whole: Callable[[SourceRecord], tuple[str, str]]) -> None:
-    """Keep the whole text of every spilled section before its placeholder is sent. Raises Broken."""
-    for p in placed:
-        store.write(*whole(p.record))
 
 
 def send(provider: Provider, wire: bytes, cancel: CancelToken, on_first_byte: Callable[[], None]) -> Completion:

@@ -71,8 +71,3 @@ def forked(
     return (*prefix.records, *mine), Decision(
         NAME, True, f"{why}; prefix {prefix.sha256[7:19]}", own_tokens, total, names
     )
-
-
-def shared(prefix: ForkPrefix, placed: Sequence[Placed]) -> bool:
-    """Whether a child's request really begins with the prefix."""
-    return tuple(link(p.section) for p in placed[: len(prefix.hashes)]) == prefix.hashes

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
+from peek_core.context_pipe.cache_model import link
 from peek_core.context_pipe.catalog import PAPER
-from peek_core.context_pipe.fork import ForkPrefix, forked, freeze, shared
+from peek_core.context_pipe.fork import ForkPrefix, forked, freeze
 from peek_core.context_pipe.rules.working import Placed
 from peek_core.errors import Cancelled, EndpointFailed
 from peek_core.ports import CacheRules, CancelToken
@@ -309,3 +311,8 @@ def test_a_prefix_is_latched_with_its_records() -> None:
     made.pipe.batch("llm_query", [asked(), asked("#10 two")], needs_prefix=True)
     assert [named(t, "fork_prefix").applied for t in made.sink.traces[1:]] == [True, True]
     assert made.last.explain.predicted_cached == 1_000
+
+
+def shared(prefix: ForkPrefix, placed: Sequence[Placed]) -> bool:
+    """Whether a child's request really begins with the prefix."""
+    return tuple(link(p.section) for p in placed[: len(prefix.hashes)]) == prefix.hashes
