@@ -13,6 +13,7 @@ import pytest
 
 from peek_core.context_map.map import render
 from peek_core.errors import Conflict, NotFound, QueryFailed, Refused, UnreadableFile
+from peek_core.keeping import KEY_FILE
 from peek_core.providers.scripted import Scripted
 from peek_core.values.dataset import ReadChoices
 from peek_core.values.events import Event
@@ -257,7 +258,8 @@ def test_forget_leaves_no_trace_on_the_disk(taught: tuple[Workspace, str, str], 
     assert w.datasets() == ()
     w.close()
     left = [p for p in (tmp_path / "data").rglob("*") if p.is_file() and p.suffix not in (".sqlite-wal", ".sqlite-shm")]
-    assert [p.name for p in left] == ["peek.sqlite"]
+    # The directory's own key belongs to no dataset.
+    assert sorted(p.name for p in left) == [KEY_FILE, "peek.sqlite"]
     with w.store._engine.connect() as c:
         from peek_core.store.schema import metadata
 

@@ -114,7 +114,8 @@ def test_pictures_of_every_part(address: Callable[[str], str], page: Page, chrom
     page.goto(address("ask"))
     settled(page)
     ask(page, "How many tickets have a score above 2?", "tickets have a score above")
-    for scheme, width in looks():
+    # The narrowest look tells whether anything breaks; all four where somebody keeps the pictures.
+    for scheme, width in looks() if len(looks()) == 4 else looks()[1:]:
         context = chromium.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)  # type: ignore[arg-type]
         other = context.new_page()
         for tab in ("Request", "Run", "Dataset"):

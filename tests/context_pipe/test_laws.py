@@ -39,7 +39,7 @@ from peek_core.values.sources import ANCHORS, UNSPILLABLE, Kind, LifecycleTier, 
 from tests.context_pipe.catalogs import CONFIGURATIONS, catalog_codes, records_of
 from tests.context_pipe.kit import CHEAP_CACHE, Clock, Kit, Model, Prices, Spills, read_back, snapshot, written
 
-LAWS = settings(max_examples=int(os.environ.get("PEEK_LAWS", "150")), deadline=None,
+LAWS = settings(max_examples=int(os.environ.get("PEEK_LAWS", "70")), deadline=None,
                 suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])  # fmt: skip
 """PEEK_LAWS=2000 looks longer."""
 LOOP = LoopThread()

@@ -6,6 +6,7 @@ Blocks stand between `<!-- output: NAME -->` and `<!-- end -->`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import re
@@ -48,11 +49,9 @@ def help_text() -> str:
 
 def explain() -> str:
     """`peek explain` of the sample, without the reasons' tails."""
-    with tempfile.TemporaryDirectory() as data, contextlib.redirect_stderr(io.StringIO()):
-        _sample(Path(data)).close()
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            main(["explain", "Product feedback", "How many reviews are there per region?", "--data-dir", data])
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        main(["explain", "Product feedback", "How many reviews are there per region?", "--data-dir", _sample().name])
     return "\n".join(line[:118] + (" …" if len(line) > 118 else "") for line in out.getvalue().splitlines())
 
 
@@ -65,8 +64,8 @@ def records() -> str:
     found = '{"diagnosis": "", "tags": [], "candidates": [{"kind": "item", "section": "cr", "text": "One row is one review."}]}'
     replies = [f"```python\n{code[0]}\n```", "a review", f"```python\n{code[1]}\n```", found, '{"edits": []}']
     rows: dict[str, tuple[str, ...]] = {}
-    with tempfile.TemporaryDirectory() as data:
-        w = _sample(Path(data), Scripted(replies))
+    model = Scripted(replies)
+    with contextlib.closing(Workspace(settings.read({}, Path(_sample().name)), provider=lambda: model)) as w:
         run = w.ask(w.datasets()[0].id, "How many rows?")
         w.wait(run, 120)
         for call in w.explaining.calls(run):
@@ -81,7 +80,6 @@ def records() -> str:
                     "yes" if told["recoverable"] else "–",
                 )
                 rows.setdefault(name, (name, call.source, *cells))
-        w.close()
     notice = EmergentQueue()
     notice.write("x")
     (n,) = notice.due()
@@ -91,10 +89,13 @@ def records() -> str:
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip() for r in table)
 
 
-def _sample(data: Path, model: Scripted | None = None) -> Workspace:
-    w = Workspace(settings.read({}, data), provider=(lambda: model) if model else None)
-    w.load_sample("product_feedback")
-    return w
+@functools.cache
+def _sample() -> tempfile.TemporaryDirectory[str]:
+    """A data directory with the sample; it goes with the process."""
+    held = tempfile.TemporaryDirectory()
+    with contextlib.closing(Workspace(settings.read({}, Path(held.name)))) as w:
+        w.load_sample("product_feedback")
+    return held
 
 
 OUTPUTS: dict[str, Callable[[], str]] = {"demo": demo, "help": help_text, "explain": explain, "records": records}
