@@ -39,13 +39,13 @@ def button(dataset: str, ask: Ask) -> None:
 def dialog(dataset: str, ask: Ask) -> None:
     """The last question stands there to begin with; Enter plans it again."""
     last = state.workspace().explaining.heads(dataset, "peek", 1)
+    text = st.text_input(
+        "Question",
+        value=last[-1].question if last else "",
+        key="dry-question",
+        placeholder="Type a question and press Enter",
+    )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        text = st.text_input(
-            "Question",
-            value=last[-1].question if last else "",
-            key="dry-question",
-            placeholder="Type a question and press Enter",
-        )
         how = st.segmented_control(
             "Assembled as",
             list(CONFIGURATIONS),
