@@ -30,7 +30,8 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
 
     if level.rank < CompressionLevel.COMPACT_HISTORY.rank:
         return kept(f"level {level.value} is below compact_history")
-    new = _oldest([p for p in able if p.record.name not in held], context)
+    whole = [p for p in able if p.record.name not in held]
+    new = _oldest(sorted(whole, key=lambda p: context.age[p.record.name]), context)
     if not new:
         return kept(f"no observation older than the newest {_keep(context)} would get shorter")
     out = tuple(new.get(p.record.name, p) for p in placed)

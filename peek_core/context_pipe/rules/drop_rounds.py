@@ -38,7 +38,8 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
     if left is not CompressionLevel.AGGRESSIVE_PRUNE and not snapshot.recovery:
         return kept(f"after what other rules took out the level is {left.value}")
     keep, least = (1, 1) if snapshot.recovery > 1 else (config.keep_observations, config.drop_at_least)
-    able = [(s, e) for s, e in rounds(placed) if all(droppable(p) for p in placed[s:e])][: -keep or None]
+    able = [(s, e) for s, e in rounds(placed) if all(droppable(p) for p in placed[s:e])]
+    able = sorted(able, key=lambda r: context.age[placed[r[0]].record.name])[: -keep or None]
     if len(able) < least:
         return kept(f"only {len(able)} rounds may go, fewer than {least}")
     chosen = _enough(able, placed, least, context)

@@ -33,8 +33,8 @@ def _as_before(p: Placed, context: RuleContext) -> Placed:
     text = None
     if record.name in held.cleared and clear_observations.NAME in gates and clear_observations.clearable(p):
         text = record.cleared
+    elif record.name in held.trimmed and trim_schemas.NAME in gates and trim_schemas.trimmable(p):
+        text = record.trimmed  # may have been spilled before, never the other way round
     elif record.name in held.spilled and spill.NAME in gates and spill.spillable(p):
         text = spill.placeholder(record.name, p.section.text)
-    elif record.name in held.trimmed and trim_schemas.NAME in gates and trim_schemas.trimmable(p):
-        text = record.trimmed
     return p if text is None else Placed(record, context.rebind(record, text))

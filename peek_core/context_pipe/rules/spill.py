@@ -42,10 +42,12 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
     out = tuple(short.get(p.record.name, p) for p in placed)
     told = "large sections go to the store before they are ever sent"
     if len(fresh) < len(short):
-        verdict = gain_gate(placed, out, len(short) - len(fresh), context)
+        # What was never sent goes in any case: it must not pay for the cache that the others break.
+        at_least = tuple(fresh.get(p.record.name, p) for p in placed)
+        verdict = gain_gate(at_least, out, len(short) - len(fresh), context)
         told = verdict.why
         if not verdict.open:
-            short, out = fresh, tuple(fresh.get(p.record.name, p) for p in placed)
+            short, out = fresh, at_least
     if not short:
         return kept(told)
     reason = f"{len(short)} spilled, read back with recall(); {told}"

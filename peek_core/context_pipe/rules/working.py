@@ -6,8 +6,9 @@ Owns: the shared shapes of rules and the gain gate. Refuses to know: any single 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from peek_core.context_pipe.cache_model import predicted
@@ -39,6 +40,11 @@ class RuleContext:
     _sizes: dict[int, int] = field(default_factory=dict, repr=False, compare=False)
     _totals: dict[int, tuple[Sequence[Placed], int]] = field(default_factory=dict, repr=False, compare=False)
     """Held beside what they are of, so that its identity stays taken."""
+
+    @cached_property
+    def age(self) -> Mapping[str, int]:
+        """Places of the records as they were given: the order they came about in, wherever they stand by now."""
+        return {record.name: n for n, record in enumerate(self.snapshot.records)}
 
     def size(self, placed: Placed) -> int:
         """Calibrated tokens of a section."""
