@@ -27,6 +27,7 @@ from peek_core.lab.ablations import ABLATIONS
 from peek_core.providers.simulator import PROFILES, Simulator
 from peek_core.samples import NAMES, sample
 from peek_core.settings import EndpointSettings, Settings
+from peek_core.values.call_trace import STEP
 from peek_core.values.canon import plain
 from peek_core.values.dataset import Dataset, LoadReport, ReadChoices, TableReport
 from peek_core.values.run_view import RunView
@@ -384,7 +385,7 @@ def _demo(args: argparse.Namespace) -> int:
 
         def answered(arm: str, run: RunView) -> None:
             line = questions[len(lines[arm])]
-            calls = [c for c in w.explaining.calls(run.id) if c.source == "step"]
+            calls = [c for c in w.explaining.calls(run.id) if c.source == STEP]
             lines[arm].append(played(line, run, (sum(c.explain.tokens for c in calls), len(calls))))
             if arm == arms.with_map and not args.json:
                 print(cli_text.demo_line(lines[arm][-1], w.map(dataset.id, arm)), flush=True)

@@ -58,10 +58,7 @@ class AsIf:
         if r is None or usage.input is None or usage.output is None:
             return None
         cached, written = usage.cached or 0, usage.cache_write or 0
-        read, write = r.input if r.cached is None else r.cached, r.input if r.write is None else r.write
-        fresh = usage.input - cached - written
-        usd = (fresh * r.input + cached * read + written * write + usage.output * r.output) / 1e6
-        return Cost(usd, r.source, r.date)
+        return Cost(r.usd(usage.input - cached - written, cached, written, usage.output), r.source, r.date)
 
     def known(self, at: float) -> tuple[tuple[str, Rates], ...]:
         return ()

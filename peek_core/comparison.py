@@ -16,6 +16,7 @@ from peek_core.context_map.map import ContextMap
 from peek_core.errors import PeekError
 from peek_core.lab.grading import grade
 from peek_core.lab.series import Paired, Played, Totals, paired, totals
+from peek_core.values.call_trace import STEP, SUB_CALL
 from peek_core.values.run_view import RunView
 from peek_core.workspace import Workspace
 
@@ -142,7 +143,7 @@ class Comparisons:
 
     def _largest(self, run: str) -> tuple[int, int]:
         """(tokens of all step requests, number of calls)."""
-        calls = [c for c in self._w.explaining.calls(run) if c.source in ("step", "llm_query")]
+        calls = [c for c in self._w.explaining.calls(run) if c.source in (STEP, SUB_CALL)]
         return sum(c.explain.tokens for c in calls), len(calls)
 
     def _play_safely(
@@ -166,7 +167,7 @@ class Comparisons:
         held = self._w.store.dataset(dataset)
         all_of_them = dict(held.options.get("comparisons", {}))
         all_of_them[id] = {**all_of_them.get(id, {}), **values}
-        self._w.store.update_dataset(dataset, options={**held.options, "comparisons": all_of_them})
+        self._w.store.update_dataset(dataset, options={"comparisons": all_of_them})
 
 
 def played(line: Mapping[str, Any], run: RunView, size: tuple[int, int]) -> Played:

@@ -120,7 +120,7 @@ class Endpoints:
             raise Refused(f"There is no sharing level {level!r}", next=f"There are: {', '.join(Sharing)}.")
         held = self._store.dataset(dataset)
         levels = {**held.options.get("sharing", {}), self._endpoint.base_url: Sharing(level).value}
-        self._store.update_dataset(dataset, options={**held.options, "sharing": levels})
+        self._store.update_dataset(dataset, options={"sharing": levels})
 
 
 class _Forgets:

@@ -12,7 +12,6 @@ from datetime import datetime
 
 from peek_core.context_pipe.ledger import Day
 from peek_core.context_pipe.stats import PipelineStats
-from peek_core.errors import Refused
 from peek_core.keeping import Export, directory_key
 from peek_core.ports import Clock, PriceBook
 from peek_core.providers.chat_completions import check_url
@@ -33,14 +32,7 @@ class Meters:
         """For hashes of what is not kept; never leaves."""
         self._otlp = None
         if settings.otlp:
-            try:
-                check_url(settings.otlp)
-            except Refused as refusal:
-                raise Refused(
-                    "The OpenTelemetry collector's address must start with https://, or with http:// on this machine",
-                    where=refusal.where,
-                    next="Correct OTEL_EXPORTER_OTLP_ENDPOINT.",
-                ) from None
+            check_url(settings.otlp, "The OpenTelemetry collector's", "Correct OTEL_EXPORTER_OTLP_ENDPOINT.")
             from peek_core.telemetry import Otlp
 
             self._otlp = Otlp(settings.otlp, self.key)

@@ -146,13 +146,12 @@ class Workspace:
         if held:
             return held
         made = load_sample(self.shelf, corpus.generate, title=corpus.title, as_of=corpus.as_of, progress=progress)
-        self.store.update_dataset(made.id, options={**made.options, "sample": name})
+        self.store.update_dataset(made.id, options={"sample": name})
         return self.store.dataset(made.id)
 
     def keep_texts(self, dataset: str, keep: bool) -> None:
         """Whether sections, steps and replies of later runs are kept; without them no call can be planned again."""
-        held = self.store.dataset(dataset)
-        self.store.update_dataset(dataset, options={**held.options, "keep_texts": keep})
+        self.store.update_dataset(dataset, options={"keep_texts": keep})
 
     def rename(self, dataset: str, title: str) -> None:
         self.shelf.rename(dataset, title)
@@ -345,8 +344,7 @@ class Workspace:
 
     def new_conversation(self, dataset: str) -> None:
         """Follow-ups no longer look back beyond this moment; history stays."""
-        held = self.store.dataset(dataset)
-        self.store.update_dataset(dataset, options={**held.options, "conversation_from": self._clock()})
+        self.store.update_dataset(dataset, options={"conversation_from": self._clock()})
 
     # The map
 
@@ -391,7 +389,7 @@ class Workspace:
     def set_map(self, dataset: str, **dials: Any) -> None:
         """Change dials of a dataset's map: fields of MapSettings."""
         held = self.store.dataset(dataset)
-        self.store.update_dataset(dataset, options={**held.options, "map": {**held.options.get("map", {}), **dials}})
+        self.store.update_dataset(dataset, options={"map": {**held.options.get("map", {}), **dials}})
 
     def count_tokens(self, text: str) -> int:
         return self._count[1](text)

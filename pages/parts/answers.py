@@ -95,9 +95,7 @@ def notes(view: RunView, answer: Answer | None) -> None:
     if answer is not None and answer.items_used:
         ids = ", ".join(f'<span class="pk-id">{esc(i)}</span>' for i in answer.items_used)
         lines.append(f"Map items used: {ids}.")
-    lines += [
-        f"{tag('cut', 'warn')} {esc(said)}" for said in cut(state.workspace().explaining.told(view.id, "truncated"))
-    ]
+    lines += [f"{tag('cut', 'warn')} {esc(said)}" for said in cut(view.summary.get("usage") or {})]
     loose = [f["text"] for f in view.summary.get("figures", []) if f["result"] is None]
     if loose:
         lines.append(f"{tag('check', 'warn')} {esc(', '.join(loose))} equals no result cell of this question.")
@@ -105,15 +103,14 @@ def notes(view: RunView, answer: Answer | None) -> None:
         draw(f'<div class="pk-note" id="result-{esc(view.id)}">' + "<br>".join(lines) + "</div>")
 
 
-def cut(events: Sequence[Event]) -> list[str]:
-    """What is to be said of requests the endpoint seems to have read in part: once, of the worst one."""
-    told = [e.body for e in events if e.body.get("counted") is not None]
-    if not told:
+def cut(usage: Mapping[str, Any]) -> list[str]:
+    """What is to be said of a request the endpoint seems to have read in part: the worst one of the run."""
+    if not usage.get("cut"):
         return []
-    worst = min(told, key=lambda b: b["counted"] / max(1, b["estimated"]))
+    counted, estimated = usage["cut"]
     return [
-        f"The endpoint counted only {worst['counted']:,} of about {worst['estimated']:,} tokens: it may have read a part of "
-        "the request. Set its window on the Settings page."
+        f"The endpoint counted only {counted:,} of about {estimated:,} tokens: it may have read a part of the request. Set "
+        "its window on the Settings page."
     ]
 
 

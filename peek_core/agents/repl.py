@@ -17,6 +17,7 @@ from peek_core.agents.records import question_record, step_records
 from peek_core.errors import Broken, Cancelled, CellFailed, OutOfBudget
 from peek_core.ports import Caller, CellOutcome, Emit, Interpreter
 from peek_core.settings import CellLimits, RunLimits
+from peek_core.values.call_trace import STEP
 from peek_core.values.canon import plain
 from peek_core.values.messages import Completion
 from peek_core.values.sources import SourceRecord
@@ -65,7 +66,7 @@ class ReplAgent:
                     self._a.notice(
                         f"Only {LAST_TURNS} turns are left, this one included. Answer with what you have, or FINAL(None, …)."
                     )
-                reply = self._a.call("step", [*self._a.context, question, *self._steps])
+                reply = self._a.call(STEP, [*self._a.context, question, *self._steps])
                 trajectory = trajectory.append(self._step(turn, reply, trajectory))
                 if self._final is not None:
                     return self._answered(trajectory, self._final)

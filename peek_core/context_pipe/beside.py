@@ -127,7 +127,7 @@ def _sent(c: CallTrace) -> Sizes:
     e = c.explain
     ends = [sum(s.sent for s in e.sections[: n + 1]) for n, s in enumerate(e.sections) if s.marker]
     written = _written(c, e, e.tokens, e.predicted_cached, max(ends, default=0))
-    hard = e.limit if e.base is None else min(n for n in (e.base.window, e.base.ceiling) if n is not None)
+    hard = e.limit if e.base is None else e.base.hard
     return e.tokens, e.predicted_cached, written, e.tokens + e.reserve > hard
 
 
@@ -149,5 +149,4 @@ def _usd(rates: Rates | None, sizes: Sizes) -> float | None:
     if rates is None:
         return None
     tokens, cached, written, _ = sizes
-    read = rates.input if rates.cached is None else rates.cached
-    return ((tokens - cached - written) * rates.input + written * rates.input * rates.w + cached * read) / 1e6
+    return rates.usd(tokens - cached - written, cached, written)

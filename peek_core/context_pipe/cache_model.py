@@ -71,10 +71,9 @@ def trail(sections: Sequence[PromptSection], rules: CacheRules, reply_hash: str,
     """What a request leaves behind once its reply began at `at`."""
     chain = chained(map(link, sections))
     ends = {n for n, s in enumerate(sections) if s.marker}
-    if rules.implicit:
-        ends |= {n for n, s in enumerate(sections) if s.role == "user"} and {
-            max((n for n, s in enumerate(sections) if s.role == "user"), default=0)
-        }
+    users = [n for n, s in enumerate(sections) if s.role == "user"]
+    if rules.implicit and users:
+        ends.add(users[-1])
     last = chain[-1] if chain else ""
     return Trail(
         names=tuple(s.name for s in sections),

@@ -96,12 +96,15 @@ class Snapshot:
     recovery: int = 0
     held: Held = field(default_factory=Held)
     cache: Known = field(default_factory=Known)
-    cold: bool = True
-    """Whether nothing of this source's requests is in the cache any more, so that an edit breaks nothing."""
     flips: tuple[str, ...] = ()
     spill_backend: bool = False
     schema: Mapping[str, Any] | None = None
     """The JSON schema a reply is asked to follow."""
+
+    @property
+    def cold(self) -> bool:
+        """Whether the cache has nothing to lose: nothing was sent yet, or all of it has lived its time."""
+        return not self.cache.entries
 
     def calibrated(self, kind: str, tokens: int) -> int:
         """Counted tokens as this endpoint will count them."""

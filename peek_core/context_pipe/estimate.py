@@ -5,34 +5,35 @@ Owns: that estimate. Refuses to know: pressure, and what will be decided.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from peek_core.context_pipe.bind import Binder
 from peek_core.context_pipe.catalog import Held
-from peek_core.context_pipe.rules import spill
+from peek_core.context_pipe.rules.held import short_form
+from peek_core.context_pipe.rules.working import Placed
 from peek_core.context_pipe.stats import PipelineStats
 from peek_core.values.sources import SourceRecord
 
 
 def estimated(
-    record: SourceRecord, binder: Binder, stats: PipelineStats, factors: Mapping[str, float], held: Held | None = None
+    record: SourceRecord,
+    binder: Binder,
+    stats: PipelineStats,
+    factors: Mapping[str, float],
+    held: Held | None = None,
+    gates: Collection[str] = (),
 ) -> int:
     """Calibrated tokens of a record as the latest request left it; what its kind took lately where it is not at hand.
 
-    Pressure is that of what would be sent: what went long ago (`held`) presses no more.
+    Pressure is that of what would be sent: what went long ago (`held`, by the rules whose `gates` are open) presses no more.
     """
-    kind, name, held = record.kind.value, record.name, held or Held()
-    if name in held.dropped:
+    kind, held = record.kind.value, held or Held()
+    if record.name in held.dropped:
         return 0
     if not binder.has(record):
         return record.est_tokens if record.est_tokens is not None else stats.tokens_of(kind)
-    section, short = binder.section(record), ""
-    if name in held.cleared:
-        short = record.cleared
-    elif name in held.trimmed:
-        short = record.trimmed
-    elif name in held.spilled:
-        short = spill.placeholder(name, section.text)
-    if short:
+    section = binder.section(record)
+    short = short_form(Placed(record, section), held, gates)
+    if short is not None:
         section = binder.replaced(record, short)
     return round(section.tokens * factors.get(kind, 1.0))

@@ -7,6 +7,7 @@ files. Refuses to know: colours, widths of a screen, clock.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from peek_core.context_pipe.alerts import first_miss, hit_rate
@@ -49,20 +50,11 @@ def money(usd: float | None) -> str:
 def rows(trace: CallTrace) -> tuple[SectionRow, ...]:
     """The sections in the order sent, with what each took."""
     e, a = trace.explain, trace.analyze
-    actual = a.usage.input if a else None
-    left = float(a.usage.cached) if a and a.usage.cached is not None else None
-    scale = None if actual is None or not e.tokens else actual / e.tokens
-    found = []
-    for s in e.sections:
-        size = None if scale is None else s.sent * scale
-        cached = None if left is None or size is None else min(left, size)
-        left = None if left is None or cached is None else left - cached
-        usd = None
-        if e.rates is not None and size is not None and a is not None and a.cost is not None:
-            rate = e.rates.input if e.rates.cached is None else e.rates.cached
-            usd = ((size - (cached or 0.0)) * e.rates.input + (cached or 0.0) * rate) / 1e6
-        found.append(SectionRow(s, size, cached, usd))
-    return tuple(found)
+    if a is None or a.usage.input is None or not e.tokens:
+        return tuple(SectionRow(s, None, None, None) for s in e.sections)
+    scale = a.usage.input / e.tokens
+    sizes = [s.sent * scale for s in e.sections]
+    return _shared_out(e, sizes, a.usage.cached, sizes, priced=a.cost is not None)
 
 
 def expected(explain: Explain) -> tuple[SectionRow, ...]:
@@ -70,16 +62,21 @@ def expected(explain: Explain) -> tuple[SectionRow, ...]:
 
     None of it where nothing is known of the endpoint's cache, or of its prices. `actual` is always unknown.
     """
-    left = None if explain.strategy == "none" else float(explain.predicted_cached)
-    found = []
-    for s in explain.sections:
-        cached = None if left is None else min(left, float(s.sent))
-        left = None if left is None or cached is None else left - cached
-        usd = None
-        if explain.rates is not None:
-            rate = explain.rates.input if explain.rates.cached is None else explain.rates.cached
-            usd = ((s.sent - (cached or 0.0)) * explain.rates.input + (cached or 0.0) * rate) / 1e6
-        found.append(SectionRow(s, None, cached, usd))
+    cached = None if explain.strategy == "none" else explain.predicted_cached
+    sizes = [float(s.sent) for s in explain.sections]
+    return _shared_out(explain, sizes, cached, [None] * len(sizes), priced=True)
+
+
+def _shared_out(
+    e: Explain, sizes: Sequence[float], cached: int | None, actual: Sequence[float | None], *, priced: bool
+) -> tuple[SectionRow, ...]:
+    """Cached tokens go to the leading sections, until there are none left."""
+    left, found = None if cached is None else float(cached), []
+    for section, size, counted in zip(e.sections, sizes, actual, strict=True):
+        read = None if left is None else min(left, size)
+        left = None if left is None or read is None else left - read
+        usd = e.rates.usd(size - (read or 0.0), read or 0.0) if priced and e.rates is not None else None
+        found.append(SectionRow(section, counted, read, usd))
     return tuple(found)
 
 

@@ -17,9 +17,9 @@ from peek_core.context_pipe.assemble import Prepared, as_shadow, assemble
 from peek_core.context_pipe.catalog import Configuration
 from peek_core.context_pipe.packing import Packer
 from peek_core.context_pipe.rules import spill
-from peek_core.context_pipe.session import STEP, RunSession, Surroundings
+from peek_core.context_pipe.session import RunSession, Surroundings
 from peek_core.errors import Broken, NotFound, PeekError, TooLong
-from peek_core.values.call_trace import Decision
+from peek_core.values.call_trace import STEP, Decision
 from peek_core.values.canon import content_hash
 from peek_core.values.messages import Completion
 from peek_core.values.sources import SourceRecord
@@ -270,25 +270,13 @@ class Pipe:
         recovery: int,
         spills: bool,
     ) -> Prepared:
-        made = self._once(config, source, records, schema, also, recovery, spills)
-        # What is known not to fit need not be refused first.
-        while made.overflows and config.rules and recovery < RECOVERIES:
+        while True:
+            snapshot = self._session.snapshot(config, source, records, schema, recovery, spills)
+            made = assemble(snapshot, self._session.binder, self._a.provider, also)
+            # What is known not to fit need not be refused first.
+            if not made.overflows or not config.rules or recovery >= RECOVERIES:
+                return made
             recovery += 1
-            made = self._once(config, source, records, schema, also, recovery, spills)
-        return made
-
-    def _once(
-        self,
-        config: Configuration,
-        source: str,
-        records: tuple[SourceRecord, ...],
-        schema: Mapping[str, Any] | None,
-        also: tuple[Decision, ...],
-        recovery: int,
-        spills: bool,
-    ) -> Prepared:
-        snapshot = self._session.snapshot(config, source, records, schema, recovery, spills)
-        return assemble(snapshot, self._session.binder, self._a.provider, also)
 
     def _number(self, source: str, prepared: Prepared) -> feedback.Call:
         with self._lock:

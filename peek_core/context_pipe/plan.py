@@ -40,7 +40,7 @@ class ContextPlan:
 
     limit: int
     hard: int
-    """What may not be exceeded: the window, or what a refusal has taught."""
+    """What may not be exceeded."""
     reserve: int
     used: int
     pressure_raw: float
@@ -82,11 +82,12 @@ def level_for(raw: float, predicted: float, predictive: bool, recovery: int) -> 
 def plan(snapshot: Snapshot) -> ContextPlan:
     """P_raw = T/L and P_pred = (T + R)/L over the base of the configuration."""
     limit = base_of(snapshot.base, snapshot.configuration)
-    hard = min(n for n in (snapshot.base.window, snapshot.base.ceiling) if n is not None)
     used, reserve = sum(snapshot.estimates), snapshot.reserves.total
     raw, predicted = used / limit, (used + reserve) / limit
     level = level_for(raw, predicted, snapshot.configuration.predictive, snapshot.recovery)
-    return ContextPlan(limit, hard, reserve, used, raw, predicted, level, _budgets(snapshot, limit - reserve))
+    return ContextPlan(
+        limit, snapshot.base.hard, reserve, used, raw, predicted, level, _budgets(snapshot, limit - reserve)
+    )
 
 
 def recomputed_level(explain: Explain, configuration: Configuration) -> CompressionLevel:

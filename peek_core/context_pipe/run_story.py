@@ -12,11 +12,10 @@ from typing import Literal
 
 from peek_core.context_pipe.alerts import Seen, cause_of, changed_prefix
 from peek_core.context_pipe.run_sums import LEARNING
-from peek_core.values.call_trace import CallTrace
+from peek_core.values.call_trace import STEP, SUB_CALL, CallTrace
 from peek_core.values.events import Event
 from peek_core.values.trajectory import Step
 
-STEP, SUB_CALL = "step", "llm_query"
 TITLES: Mapping[str, str] = {STEP: "Turn", "distill": "Distil", "chart": "Edit map", SUB_CALL: "Sub-call"}
 REMOVES: Mapping[str, str] = {
     "clear_observations": "cleared",

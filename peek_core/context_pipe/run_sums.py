@@ -6,12 +6,12 @@ failed took no tokens and no time anybody counted; one whose endpoint said nothi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from peek_core.context_pipe.alerts import hit_rate
+from peek_core.context_pipe.stats import percentile
 from peek_core.values.call_trace import CallTrace
 
 LEARNING = frozenset({"distill", "chart"})
@@ -113,24 +113,6 @@ class RunSums:
     learning_usd: float | None
 
 
-def taken(call: CallTrace) -> int:
-    """Tokens of a request, as limits count them; 0 for a failed one."""
-    if call.analyze is None:
-        return 0
-    used = call.analyze.usage
-    return (used.input if used.input is not None else call.explain.tokens) + (used.output or 0)
-
-
-def rank(values: Sequence[float], share: float) -> float:
-    """Nearest-rank percentile of a non-empty list.
-
-    >>> rank([3.0, 1.0, 2.0], 0.5), rank([1.0, 2.0], 0.95)
-    (2.0, 2.0)
-    """
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
-
-
 def share(part: float | None, whole: float | None) -> float | None:
     """part / whole; None where either is unknown or there is no whole."""
     return None if part is None or not whole else part / whole
@@ -177,7 +159,11 @@ def hits(calls: Sequence[CallTrace]) -> HitRates:
 def waits(calls: Sequence[CallTrace]) -> Waits | None:
     """None where no request came back."""
     seconds = [c.analyze.seconds for c in calls if c.analyze is not None]
-    return Waits(rank(seconds, 0.50), rank(seconds, 0.95), rank(seconds, 0.99), len(seconds)) if seconds else None
+    return (
+        Waits(percentile(seconds, 0.50), percentile(seconds, 0.95), percentile(seconds, 0.99), len(seconds))
+        if seconds
+        else None
+    )
 
 
 def _summed(source: str, calls: Sequence[CallTrace]) -> SourceSum:
@@ -192,7 +178,7 @@ def _summed(source: str, calls: Sequence[CallTrace]) -> SourceSum:
         written=Total.of(u.cache_write for u in used),
         output=Total.of(u.output for u in used),
         usd=Total.of(c.analyze.cost.usd if c.analyze and c.analyze.cost else None for c in done),
-        taken=sum(map(taken, calls)),
+        taken=sum(c.taken for c in calls),
         estimated=sum(u.input is None for u in used),
         seconds=sum(c.analyze.seconds for c in done if c.analyze is not None),
     )

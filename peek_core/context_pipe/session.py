@@ -23,11 +23,10 @@ from peek_core.context_pipe.latch import SessionLatches
 from peek_core.context_pipe.ledger import Ledger
 from peek_core.context_pipe.stats import PipelineStats
 from peek_core.ports import CancelToken, Clock, Emit, Ids, PriceBook, Provider, SpillStore, TokenCounter, TraceSink
-from peek_core.values.call_trace import Base, Decision
+from peek_core.values.call_trace import STEP, Base, Decision
 from peek_core.values.prices import Rates
-from peek_core.values.sources import SourceRecord
+from peek_core.values.sources import Kind, SourceRecord
 
-STEP = "step"
 RATES_S = 60.0
 """How long a price just looked up is taken to hold."""
 
@@ -130,8 +129,6 @@ class RunSession:
         trails = stats.trails(provider.endpoint, provider.model)
         with self._lock:
             trails = trails if config is a.configuration else (*trails[: KEPT - len(self._beside)], *self._beside)
-        held = known(trails, caps.cache, a.clock())
-        with self._lock:
             kept = self._held.get((config.name, source), Held())
             done = self.made.get(source, 0)
         backend = spills and a.spills is not None
@@ -140,7 +137,7 @@ class RunSession:
         return Snapshot(
             source=source,
             records=records,
-            estimates=tuple(estimated(r, self.binder, stats, factors, kept) for r in records),
+            estimates=tuple(estimated(r, self.binder, stats, factors, kept, config.rules) for r in records),
             counter=a.counter[0],
             provider=provider.name,
             model=provider.model,
@@ -159,8 +156,7 @@ class RunSession:
             refetch_rate=stats.refetch_rate,
             recovery=recovery,
             held=kept,
-            cache=held,
-            cold=not held.entries,
+            cache=known(trails, caps.cache, a.clock()),
             flips=self._latches[source].flipped if config.latches and source in self._latches else (),
             spill_backend=backend,
             schema=schema,
@@ -217,7 +213,7 @@ class RunSession:
         shown = tuple(n for n in names if n in due)
         mode, match = self._a.configuration.emergent, self._a.provider.capabilities.cache.match
         if mode == "append_only" or (mode == "kept_in_prefix_caches" and match in ("prefix", "units")):
-            last = next((n for n in reversed(names) if not n.startswith("notice ")), "")
+            last = next((p.record.name for p in reversed(prepared.placed) if p.record.kind is not Kind.NOTICE), "")
             self._kept_notices += [(last, due[n]) for n in shown]
         self.notices.advance(shown)
 

@@ -12,11 +12,12 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 from peek_core.context_pipe.cache_model import KEPT, Trail
 from peek_core.values.call_trace import Reserves
 
+N = TypeVar("N", int, float)
 DIGEST = 512
 RING = 64
 HIT_ALPHA = 0.1
@@ -31,8 +32,12 @@ FACTORS = (0.4, 4.0)
 """Between these lie all tokenizers measured against o200k (0.9 to 1.9), with room."""
 
 
-def percentile(values: Sequence[int], share: float) -> int:
-    """Nearest-rank percentile of a non-empty list."""
+def percentile(values: Sequence[N], share: float) -> N:
+    """Nearest-rank percentile of a non-empty list.
+
+    >>> percentile([3.0, 1.0, 2.0], 0.5), percentile([1.0, 2.0], 0.95)
+    (2.0, 2.0)
+    """
     ordered = sorted(values)
     return ordered[max(0, math.ceil(round(share * len(ordered), 9)) - 1)]
 

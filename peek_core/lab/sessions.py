@@ -16,9 +16,9 @@ from statistics import median
 
 from peek_core.context_pipe.alerts import Seen, changed_prefix
 from peek_core.context_pipe.pipe import RECALL_CHARS, Pipe
-from peek_core.context_pipe.session import STEP
+from peek_core.context_pipe.stats import percentile
 from peek_core.errors import PeekError
-from peek_core.values.call_trace import CallTrace
+from peek_core.values.call_trace import STEP, CallTrace
 from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
 
 _NEED = re.compile(r"NEXT: use FACT-(\d+)")
@@ -238,7 +238,7 @@ def measured(session: _Session, finished: bool, traces: tuple[CallTrace, ...]) -
         values = [getattr(u, name) for u in usages]
         return sum(values) if values and all(v is not None for v in values) else None
 
-    fresh = sorted(u.input - (u.cached or 0) for u in usages if u.input is not None)
+    fresh = [u.input - (u.cached or 0) for u in usages if u.input is not None]
     costs = [t.analyze.cost for t in done if t.analyze is not None]
     shown = [s.name for t in done for s in t.explain.sections if s.kind == Kind.NOTICE]
     texts = [(t.n, s.hash) for t in done for s in t.explain.sections if s.kind == Kind.NOTICE]
@@ -256,7 +256,7 @@ def measured(session: _Session, finished: bool, traces: tuple[CallTrace, ...]) -
         cached=total("cached"),
         written=total("cache_write"),
         output=total("output"),
-        fresh_p99=fresh[min(len(fresh) - 1, round(0.99 * len(fresh)))] if fresh else None,
+        fresh_p99=percentile(fresh, 0.99) if fresh else None,
         predicted_cached=sum(t.explain.predicted_cached for t in done),
         estimated=sum(t.explain.tokens for t in done),
         breaks=sum(changed_prefix_of(b, a) for a, b in pairwise(steps)),

@@ -30,7 +30,6 @@ from peek_core.values.messages import Usage
 from peek_core.values.prices import Cost, Rates
 
 SOURCE = "own prices file"
-MILLION = 1_000_000
 RATES = ("input", "output", "cached", "write")
 KEYS = frozenset({"base_url", "model", "date", "cliff", "above", *RATES})
 
@@ -54,9 +53,7 @@ class OwnRow:
         fresh = usage.input - cached - written
         if rates is None or min(cached, written, fresh, usage.output) < 0:
             return None
-        read = rates.input if rates.cached is None else rates.cached
-        write = rates.input if rates.write is None else rates.write
-        usd = (fresh * rates.input + cached * read + written * write + usage.output * rates.output) / MILLION
+        usd = rates.usd(fresh, cached, written, usage.output)
         at_most = usage.cached is None or (cached > 0 and rates.cached is None)
         return Cost(usd, SOURCE, rates.date, at_most)
 

@@ -38,7 +38,9 @@ PARALLEL = 4
 """Requests one endpoint is sent at a time."""
 
 
-def check_url(base_url: str) -> None:
+def check_url(
+    base_url: str, whose: str = "The endpoint's", fix: str = "Correct the base URL on the Settings page."
+) -> None:
     """Raises Refused unless the address is https, or http on this machine."""
     try:
         scheme, host = urlsplit(base_url).scheme, urlsplit(base_url).hostname
@@ -49,9 +51,9 @@ def check_url(base_url: str) -> None:
     if scheme == "http" and host in LOOPBACK:
         return
     raise Refused(
-        "The endpoint's address must start with https://, or with http:// on this machine",
+        f"{whose} address must start with https://, or with http:// on this machine",
         where=host or "no host",
-        next="Correct the base URL on the Settings page.",
+        next=fix,
     )
 
 

@@ -52,7 +52,7 @@ class CallRows(Connected):
                     at=trace.at,
                     trace=dump(trace),
                     reply=reply[0] if reply else None,
-                    tokens=_tokens(trace),
+                    tokens=trace.taken,
                     usd=trace.analyze.cost.usd if trace.analyze and trace.analyze.cost else None,
                     source=trace.source,
                 )
@@ -147,11 +147,3 @@ class CallRows(Connected):
 def _unpriced() -> Any:
     c = t.calls.c
     return func.sum(case((and_(c.tokens > 0, c.usd.is_(None)), 1), else_=0)).label("unpriced")
-
-
-def _tokens(trace: CallTrace) -> int:
-    """What a call took, for the day's sum: what the endpoint counted, else the estimate; 0 for a failed one."""
-    if trace.analyze is None:
-        return 0
-    used = trace.analyze.usage
-    return (used.input if used.input is not None else trace.explain.tokens) + (used.output or 0)

@@ -79,11 +79,13 @@ class SqlStore(CallRows):
         return _dataset(rows[0])
 
     def update_dataset(self, id: str, *, title: str | None = None, options: Mapping[str, Any] | None = None) -> None:
-        values: dict[str, Any] = {} if title is None else {"title": title}
-        if options is not None:
-            values["options"] = dump(options)
+        """Change the title, and those options that are named; the others stay."""
+        d, values = t.datasets, {} if title is None else {"title": title}
         with self._write() as c:
-            c.execute(update(t.datasets).where(t.datasets.c.id == id).values(**values))
+            if options is not None:
+                held = c.execute(select(d.c.options).where(d.c.id == id)).scalar()
+                values["options"] = dump({**json.loads(held or "{}"), **options})
+            c.execute(update(d).where(d.c.id == id).values(**values))
 
     def version(self, dataset: str, number: int) -> DatasetVersion:
         rows = self._rows(select(t.versions).where(t.versions.c.dataset == dataset, t.versions.c.number == number))

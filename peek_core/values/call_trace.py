@@ -13,6 +13,9 @@ from typing import Any, Literal
 from peek_core.values.messages import Usage
 from peek_core.values.prices import Cost, Rates
 
+STEP, SUB_CALL = "step", "llm_query"
+"""Sources of requests: the agent's own, and what its cells ask."""
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -61,6 +64,11 @@ class Base:
     cliff: int | None = None
     ceiling: int | None = None
     """What a refused request has shown to be too long."""
+
+    @property
+    def hard(self) -> int:
+        """What may not be exceeded: the window, or what a refusal has taught."""
+        return self.window if self.ceiling is None else min(self.window, self.ceiling)
 
 
 @dataclass(frozen=True)
@@ -194,3 +202,11 @@ class CallTrace:
     alerts: tuple[Alert, ...] = ()
     snapshot: Mapping[str, Any] | None = None
     """All that was decided upon, texts by hash: what a replay starts from."""
+
+    @property
+    def taken(self) -> int:
+        """Tokens as limits count them: input as the endpoint says, else as estimated, and output; 0 for a failed one."""
+        if self.analyze is None:
+            return 0
+        used = self.analyze.usage
+        return (used.input if used.input is not None else self.explain.tokens) + (used.output or 0)

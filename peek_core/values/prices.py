@@ -37,6 +37,12 @@ class Rates:
         """Write ratio, write / input; 1.0 when there is no write price or input is free."""
         return self.write / self.input if self.write is not None and self.input else 1.0
 
+    def usd(self, fresh: float, cached: float = 0.0, written: float = 0.0, output: float = 0.0) -> float:
+        """US dollars for so many tokens. A rate nobody published counts as that of input."""
+        read = self.input if self.cached is None else self.cached
+        write = self.input if self.write is None else self.write
+        return (fresh * self.input + cached * read + written * write + output * self.output) / 1e6
+
     @property
     def o(self) -> float:
         """Output ratio, output / input; infinite when only input is free, 0.0 when both are."""

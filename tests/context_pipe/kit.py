@@ -33,6 +33,8 @@ from peek_core.values.prices import Cost, Rates
 from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
 
 NO_CACHE = CacheRules()
+EMPTY = Known()
+"""A cache that holds nothing any more."""
 CHEAP_CACHE = Rates(input=2.0, output=10.0, cached=0.1, write=None, cliff=None, source="a table", date="2026-11-30")
 """r = 0.05, w = 1: breaking a cache costs 19 reads of every token behind the break."""
 
@@ -75,7 +77,9 @@ def snapshot(records: Sequence[SourceRecord], *, count: Callable[[str], int] = q
     """One request before anything is decided."""
     binder = Binder(count)
     sizes = (r.est_tokens or 0 if r.load else binder.section(r).tokens for r in records)
-    told: dict[str, Any] = {"cold": False, "expected_calls": 1, **more}
+    told: dict[str, Any] = {"expected_calls": 1, **more}
+    if told.pop("cold", False):
+        told["cache"] = EMPTY
     return Snapshot(
         source="step",
         records=tuple(records),
@@ -100,7 +104,7 @@ class Worked:
         self.plan: ContextPlan = plan(given)
         bound = tuple(Placed(r, binder.section(r)) for r in given.records)
         self.before = again(bound, RuleContext(given, self.plan, binder.replaced))
-        if given.capabilities.cache.match != "none" and not given.cold:
+        if given.capabilities.cache.match != "none" and given.cache is not EMPTY:
             sent = frozenset(chained(link(p.section) for p in self.before))
             given = replace(given, cache=Known(sent, sent))
         self.context = RuleContext(given, self.plan, binder.replaced)
@@ -181,8 +185,7 @@ class Prices:
         if r is None or usage.input is None or usage.output is None:
             return None
         read = usage.cached or 0
-        usd = ((usage.input - read) * r.input + read * (r.cached or r.input) + usage.output * r.output) / 1e6
-        return Cost(usd, r.source, r.date)
+        return Cost(r.usd(usage.input - read, read, output=usage.output), r.source, r.date)
 
     def known(self, at: float) -> tuple[tuple[str, Rates], ...]:
         return ()

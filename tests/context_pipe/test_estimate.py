@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from peek_core.context_pipe.bind import Binder
-from peek_core.context_pipe.catalog import Held
+from peek_core.context_pipe.catalog import PAPER, Held
 from peek_core.context_pipe.estimate import estimated
 from peek_core.context_pipe.stats import PipelineStats
-from peek_core.values.sources import Kind
+from peek_core.values.sources import Kind, SourceRecord
 from tests.context_pipe.kit import quarter, record
 
 WHOLE = record("s", Kind.OBSERVATION, "x" * 40_000, cleared="(cleared)", trimmed="s()", recoverable=True)
 
 
-def of(held: Held | None = None, factor: float = 1.0) -> int:
-    return estimated(WHOLE, Binder(quarter), PipelineStats(), {"observation": factor, "memory": 9.0}, held)
+DESCRIBED = replace(WHOLE, kind=Kind.HOST_FUNCTIONS)
+
+
+def of(held: Held | None = None, factor: float = 1.0, whole: SourceRecord = WHOLE) -> int:
+    return estimated(whole, Binder(quarter), PipelineStats(), {"observation": factor, "memory": 9.0}, held, PAPER.rules)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +29,6 @@ def of(held: Held | None = None, factor: float = 1.0) -> int:
         (None, 10_000),
         (Held(cleared=frozenset({"another"})), 10_000),
         (Held(cleared=frozenset({"s"})), 3),
-        (Held(trimmed=frozenset({"s"})), 1),
         (Held(spilled=frozenset({"s"})), 1_895),
         (Held(spilled=frozenset({"s"}), cleared=frozenset({"s"})), 3),
         (Held(dropped=frozenset({"s"}), cleared=frozenset({"s"})), 0),
@@ -32,6 +36,11 @@ def of(held: Held | None = None, factor: float = 1.0) -> int:
 )
 def test_what_was_shortened_is_estimated_as_it_stands_there_now(held: Held | None, tokens: int) -> None:
     assert of(held) == tokens
+
+
+def test_a_description_that_was_trimmed_is_estimated_as_its_signatures() -> None:
+    assert of(Held(trimmed=frozenset({"s"})), whole=DESCRIBED) == 1
+    assert of(Held(trimmed=frozenset({"s"}), spilled=frozenset({"s"})), whole=DESCRIBED) == 1
 
 
 def test_estimates_are_calibrated_by_kind() -> None:

@@ -6,8 +6,9 @@ what a rule of this configuration could have done is done again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from peek_core.context_pipe.catalog import Held
 from peek_core.context_pipe.rules import clear_observations, drop_rounds, spill, trim_schemas
 from peek_core.context_pipe.rules.working import Placed, RuleContext, rounds
 
@@ -29,12 +30,17 @@ def again(placed: Sequence[Placed], context: RuleContext) -> tuple[Placed, ...]:
 
 
 def _as_before(p: Placed, context: RuleContext) -> Placed:
-    held, gates, record = context.snapshot.held, context.snapshot.configuration.rules, p.record
-    text = None
+    text = short_form(p, context.snapshot.held, context.snapshot.configuration.rules)
+    return p if text is None else Placed(p.record, context.rebind(p.record, text))
+
+
+def short_form(p: Placed, held: Held, gates: Collection[str]) -> str | None:
+    """The text that stands for a section since an earlier request; None where it stands whole."""
+    record = p.record
     if record.name in held.cleared and clear_observations.NAME in gates and clear_observations.clearable(p):
-        text = record.cleared
-    elif record.name in held.trimmed and trim_schemas.NAME in gates and trim_schemas.trimmable(p):
-        text = record.trimmed  # may have been spilled before, never the other way round
-    elif record.name in held.spilled and spill.NAME in gates and spill.spillable(p):
-        text = spill.placeholder(record.name, p.section.text)
-    return p if text is None else Placed(record, context.rebind(record, text))
+        return record.cleared
+    if record.name in held.trimmed and trim_schemas.NAME in gates and trim_schemas.trimmable(p):
+        return record.trimmed  # may have been spilled before, never the other way round
+    if record.name in held.spilled and spill.NAME in gates and spill.spillable(p):
+        return spill.placeholder(record.name, p.section.text)
+    return None

@@ -5,12 +5,12 @@ Owns: the shared shapes of rules and the gain gate. Refuses to know: any single 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+from peek_core.context_pipe.break_even import edit_pays
 from peek_core.context_pipe.cache_model import predicted
 from peek_core.context_pipe.catalog import Snapshot
 from peek_core.context_pipe.plan import ContextPlan
@@ -107,7 +107,8 @@ def gain_gate(before: Sequence[Placed], after: Sequence[Placed], taken: int, con
         return Verdict(True, "nothing that is cached is broken")
     read, write, output = _ratios(snapshot.rates)
     again = snapshot.refetch_rate * taken * (read * context.tokens(after) + output * snapshot.reserves.output)
-    needed = ((write - read) * lost + again) / (read * removed) if read else math.inf
+    _, needed = edit_pays(removed, lost, snapshot.expected_calls, read, write)
+    needed += again / (read * removed) if read else 0.0
     told = (
         ""
         if snapshot.rates is not None and snapshot.rates.r is not None
