@@ -203,7 +203,8 @@ class RunSession:
             waiting += behind.get(record.name, ())
             # A notice must not stand between a cell and its observation.
             if not (record.pair and following is not None and following.pair == record.pair):
-                out, waiting = out + waiting, []
+                out += waiting
+                waiting = []
         return (*out, *self.notices.due())
 
     def _shown(self, prepared: Prepared) -> None:
