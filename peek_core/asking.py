@@ -19,7 +19,7 @@ from peek_core.agents.observation import Sharing
 from peek_core.agents.records import conversation_record, fixed_records, profile_record, question_record
 from peek_core.agents.repl import ReplAgent
 from peek_core.agents.repl import Surroundings as AgentSurroundings
-from peek_core.book import StoreBook
+from peek_core.book import ClosedBook, StoreBook
 from peek_core.context_map.definitions import Definition
 from peek_core.context_map.map import ContextMap
 from peek_core.context_map.regions import Regions, in_words, inspected
@@ -79,6 +79,8 @@ class Order:
     map_settings: MapSettings
     history: tuple[Turn, ...]
     fixed_map: ContextMap | None = None
+    as_of: ContextMap | None = None
+    """The map as it stood on an earlier version of the data, which the question is asked of."""
     learns: bool = True
     without: tuple[str, ...] = ()
     configuration: str | None = None
@@ -128,7 +130,7 @@ class Asking:
     def run(self) -> Trajectory:
         """Answer, store, then let the policy learn. Failures become the run's status and sentence."""
         trajectory = Trajectory(self._o.run, self._o.question)
-        current = self._o.fixed_map or self._book.current()
+        current = self._o.fixed_map or self._o.as_of or self._book.current()
         self._s.store.update_run(self._o.run, map_version=current.version)
         self._emit(
             "started",
@@ -177,7 +179,7 @@ class Asking:
 
     def first_request(self) -> Prepared:
         """What the question would send first. Sends, stores and learns nothing."""
-        current = self._o.fixed_map or self._book.current()
+        current = self._o.fixed_map or self._o.as_of or self._book.current()
         version = self._s.shelf.version(self._o.dataset)
         view = self._s.shelf.view(version, self._o.applied(current))
         told = profile_record(self._s.shelf.profile(version, view), self._o.sharing)
@@ -260,7 +262,8 @@ class Asking:
             history=tuple(t.question for t in self._o.history),
             literals=self._literals,
         )
-        return PeekPolicy(self._book, self._o.map_settings, around)
+        book = self._book if self._o.as_of is None else ClosedBook(self._o.as_of)
+        return PeekPolicy(book, self._o.map_settings, around)
 
     def _standing(self, version: DatasetVersion, current: ContextMap) -> RunQuery:
         """Queries on the view as it stands: what is learned must hold there, whatever this question left out."""
@@ -300,7 +303,7 @@ class Asking:
         )
 
     def _today(self) -> str:
-        return self._o.dataset.as_of or datetime.fromtimestamp(self._s.clock(), UTC).astimezone().date().isoformat()
+        return self._o.dataset.asked_on or datetime.fromtimestamp(self._s.clock(), UTC).astimezone().date().isoformat()
 
     def _end(
         self,

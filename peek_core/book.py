@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from peek_core.context_map.history import MapEvent, completed
 from peek_core.context_map.map import ContextMap
-from peek_core.errors import NotFound
+from peek_core.errors import NotFound, Refused
 from peek_core.store.sql_store import SqlStore
 from peek_core.values.codec import dump, load
 
@@ -56,3 +56,16 @@ class StoreBook:
             if r.name not in ("count", "refuse")
         ]
         return int(changed[-1]) if changed else None
+
+
+class ClosedBook:
+    """Implements MapBook for one map of the past; nothing can be written into it."""
+
+    def __init__(self, held: ContextMap) -> None:
+        self._held = held
+
+    def current(self) -> ContextMap:
+        return self._held
+
+    def commit(self, based_on: ContextMap, new: ContextMap, events: Sequence[MapEvent], *, run: str = "") -> ContextMap:
+        raise Refused("A map of the past can't be changed", next="Change the map as it stands today.")

@@ -17,10 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from peek_core import cli_explain, cli_lab, cli_map, cli_text, settings
+from peek_core import cli_explain, cli_lab, cli_load, cli_map, cli_text, cli_versions, settings
 from peek_core.comparison import Arms, Comparisons, played
 from peek_core.context_pipe.catalog import CONFIGURATIONS
-from peek_core.corpus.load import Source
 from peek_core.curation import FORMS
 from peek_core.errors import NotFound, PeekError, Refused
 from peek_core.lab.ablations import ABLATIONS
@@ -29,7 +28,7 @@ from peek_core.samples import NAMES, sample
 from peek_core.settings import EndpointSettings, Settings
 from peek_core.values.call_trace import STEP
 from peek_core.values.canon import plain
-from peek_core.values.dataset import Dataset, LoadReport, ReadChoices, TableReport
+from peek_core.values.dataset import Dataset
 from peek_core.values.run_view import RunView
 from peek_core.workspace import Workspace
 
@@ -77,6 +76,15 @@ def _parser() -> argparse.ArgumentParser:
     load = command("load", _load, "Read files, each into a new dataset or all into one; one line a file.")
     load.add_argument("files", nargs="+", type=Path, metavar="FILE")
     load.add_argument("--dataset", metavar="NAME", help="make all files tables of this dataset, new or there already")
+    load.add_argument("--into", metavar="DATASET", help="the next export of this dataset: its columns are recognised")
+    load.add_argument(
+        "--match",
+        action="append",
+        default=[],
+        metavar="NEW=OLD",
+        help="with --into: a column's known name, may be repeated",
+    )
+    load.add_argument("--yes", action="store_true", help="with --into: take every match as it is proposed")
     load.add_argument(
         "--sheet",
         action="append",
@@ -89,6 +97,16 @@ def _parser() -> argparse.ArgumentParser:
         help="after loading, compare every cell of a text file with the file, not only those of 10,000 rows",
     )
     command("datasets", _datasets, "List the datasets.")
+    versions = command("versions", _versions, "List the versions of a dataset, or delete one.")
+    versions.add_argument("dataset")
+    versions.add_argument("--delete", type=int, metavar="N", help="delete version N; says first what depends on it")
+    versions.add_argument("--yes", action="store_true", help="delete without asking")
+    differ = command("diff", _diff, "Print what a version changed, and what follows for the map and earlier answers.")
+    differ.add_argument("dataset")
+    differ.add_argument(
+        "--from", dest="before", type=int, metavar="N", help="the version before, unless another is named"
+    )
+    differ.add_argument("--to", dest="after", type=int, metavar="N", help="the newest version, unless another is named")
     ask = command("ask", _ask, "Ask a question and print the answer.")
     ask.add_argument("dataset")
     ask.add_argument("question")
@@ -99,6 +117,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     ask.add_argument(
         "--without", action="append", default=[], metavar="ID", help="leave this definition out for this question"
+    )
+    ask.add_argument(
+        "--version",
+        type=int,
+        metavar="N",
+        help="ask this version of the data, with the map as it stood; teaches nothing",
     )
     assembled(ask)
     mapped = command("map", _map, "Print the context map, or change it.")
@@ -189,77 +213,8 @@ def _print(args: argparse.Namespace, data: Any, text: str) -> None:
 
 
 def _load(args: argparse.Namespace) -> int:
-    choices = ReadChoices(sheets=tuple(args.sheet or ()))
-    # Files of one name in several folders are told apart by their paths.
-    names = [file.name for file in args.files]
-    labels = [file.name if names.count(file.name) == 1 else str(file) for file in args.files]
-    sources = [Source(file, label, choices, args.compare_all) for file, label in zip(args.files, labels, strict=True)]
     with _open(args) as w:
-        if args.dataset:
-            return _load_together(args, w, sources)
-        return max(_load_together(args, w, [source]) for source in sources)
-
-
-def _load_together(args: argparse.Namespace, w: Workspace, sources: Sequence[Source]) -> int:
-    """Loads files into one dataset, new or there already, and prints a line for each; returns the exit code."""
-    held = None
-    if args.dataset and any(args.dataset in (d.id, d.title) for d in w.datasets()):
-        held = w.dataset(args.dataset)
-    before = len(w.report(held.id).tables) if held else 0
-    try:
-        dataset = w.load(*sources, title=args.dataset, into=held.id if held else None, progress=_stage)
-    except Refused as failure:
-        said = {"error": failure.what, "where": failure.where, "next": failure.next}
-        for source in sources:
-            print(f"{source.label}: {failure.sentence()}", file=sys.stderr)
-            _print(args, {"file": str(source.path), **said}, f"{source.label}: refused")
-        return 4
-    report = w.report(dataset.id)
-    note = None if args.json else w.cannot_pay(dataset.id)
-    for source in sources:
-        part = report_of(report, [t for t in report.tables[before:] if t.source == source.label])
-        # It is of the whole dataset, so it stands once.
-        line = cli_text.load_line(dataset, part, note if source is sources[-1] else None)
-        _print(args, load_data(dataset, part), line)
-    return 0
-
-
-def report_of(report: LoadReport, tables: Sequence[TableReport]) -> LoadReport:
-    """The part of a report that tells of some of its tables; where there are several, doubts name theirs."""
-    named = tuple(f"{t.name}: " for t in tables)
-    doubts = report.doubts
-    if len(tables) < len(report.tables):
-        doubts = tuple(d for d in doubts if d.where.startswith(named))
-    mine = {t.name for t in tables}
-    spellings = tuple(s for s in report.spellings if s.table in mine)
-    return replace(report, tables=tuple(tables), doubts=doubts, spellings=spellings)
-
-
-def load_data(dataset: Dataset, report: LoadReport) -> dict[str, Any]:
-    """One `peek load --json` line."""
-    tables = [
-        {
-            "name": t.name,
-            "rows": t.rows,
-            "rejects": t.rejects,
-            "encoding": t.encoding,
-            "dialect": t.dialect,
-            "header_rows": t.header_rows,
-            "repairs": list(t.repairs),
-            "assumptions": list(t.assumptions),
-            "columns": [
-                {"name": c.name, "label": c.label, "type": c.type, "nulls": c.nulls, "distinct": c.distinct}
-                for c in t.columns
-            ],
-        }
-        for t in report.tables
-    ]
-    return {"dataset": dataset.id, "version": dataset.version, "tables": tables, "doubts": plain(report.doubts)}
-
-
-def _stage(stage: str, done: float | None) -> None:
-    share = "" if done is None else f" {100 * done:.0f} %"
-    print(f"{stage}{share}", file=sys.stderr)
+        return cli_load.load(args, w, lambda data, text: _print(args, data, text))
 
 
 def _datasets(args: argparse.Namespace) -> int:
@@ -279,12 +234,34 @@ def _datasets(args: argparse.Namespace) -> int:
     return 0
 
 
+def _versions(args: argparse.Namespace) -> int:
+    with _open(args) as w:
+        dataset = w.dataset(args.dataset)
+        if args.delete is not None:
+            _print(args, *cli_versions.delete(w, dataset, args.delete, args.yes))
+        else:
+            _print(args, *cli_versions.versions(w, dataset))
+    return 0
+
+
+def _diff(args: argparse.Namespace) -> int:
+    with _open(args) as w:
+        _print(args, *cli_versions.diff(w, w.dataset(args.dataset), args.before, args.after, cli_load.stage))
+    return 0
+
+
 def _ask(args: argparse.Namespace) -> int:
     with _open(args) as w:
         dataset = w.dataset(args.dataset)
         if args.share:
             w.endpoints.share(dataset.id, args.share)
-        run = w.ask(dataset.id, args.question, without=args.without, configuration=args.configuration)
+        run = w.ask(
+            dataset.id,
+            args.question,
+            without=args.without,
+            configuration=args.configuration,
+            version=args.version,
+        )
         try:
             view = _follow(w, run)
         except KeyboardInterrupt:
@@ -377,7 +354,7 @@ def _demo(args: argparse.Namespace) -> int:
     corpus = sample(NAMES[0])
     with _open(args) as w:
         w.endpoints.use(None)
-        dataset = w.load_sample(corpus.name, _stage)
+        dataset = w.load_sample(corpus.name, cli_load.stage)
         questions = corpus.questions[: args.questions]
         comparisons, id = Comparisons(w), w.new_id()[-8:]
         arms = Arms(id)

@@ -53,22 +53,37 @@ def changed_answers(
     runs: Sequence[RunView], before: RunQuery, after: RunQuery, concerns: Callable[[str], bool]
 ) -> tuple[ChangedAnswer, ...]:
     """Newest first. `before` and `after` query the two views; `concerns` says whether a query reads the table at all."""
+    return rerun(runs, before, after, concerns)[0]
+
+
+def rerun(
+    runs: Sequence[RunView], before: RunQuery, after: RunQuery, concerns: Callable[[str], bool] = lambda sql: True
+) -> tuple[tuple[ChangedAnswer, ...], int]:
+    """The answers that changed, newest first, and how many were run again at all."""
     changed, seen = [], set[str]()
+    ran = 0
     for run in reversed(runs):
         answer = run.trajectory.answer if run.trajectory and run.status in ("answered", "partly") else None
         sql = answer.sql if answer else None
         if sql is None or sql in seen or not concerns(sql):
             continue
-        seen.add(sql)
-        if len(seen) > LOOKED_AT:
+        if len(seen) == LOOKED_AT:
             break
+        seen.add(sql)
         try:
-            old, new = _settled(before(sql)), _settled(after(sql))
+            old = _settled(before(sql))
         except PeekError:
             continue  # it can't be run today, so nothing can be said of it
+        ran += 1
+        try:
+            new = _settled(after(sql))
+        except PeekError as failure:
+            was = _figure(old.rows[0][0]) if old.row_count == len(old.columns) == 1 else _rows(old)
+            changed.append(ChangedAnswer(run.id, run.question, was, f"can't be run: {failure.what[:160]}"))
+            continue
         if old.row_count != new.row_count or sorted(old.rows, key=str) != sorted(new.rows, key=str):
             changed.append(ChangedAnswer(run.id, run.question, *_differing(old, new)))
-    return tuple(changed)
+    return tuple(changed), ran
 
 
 def _settled(table: Table) -> Table:

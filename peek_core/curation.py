@@ -30,6 +30,8 @@ from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import Table
 
 KEPT_CHARS = 400
+NEW_DATA = "new_data"
+"""The event of a map held against a new dataset version; map versions before it belong to earlier data."""
 FORMS = ("sql", "dbt")
 """What the curated view can be exported as."""
 MARKS = {"pin": "pinned", "lock": "locked", "freeze": "frozen"}
@@ -293,16 +295,28 @@ class Curator:
         new = unlearned(current, self._book.at(number - 1), self._book.at(number))
         return self._save(current, new, MapEvent("unlearn", "", {"run": run, "version": number}, "person"))
 
-    def renew(self) -> ContextMap:
-        """Hold the map against a new dataset version: a map that froze itself learns again, and all is verified."""
+    def renew(self, moved: Mapping[tuple[str, str], str] | None = None) -> ContextMap:
+        """Hold the map against a new dataset version: a map that froze itself learns again, and all is verified.
+
+        `moved`: (table, column) -> what became of its numbers, where all of them moved. Always makes a map version, so
+        that the ones before it stay bound to the data they were verified on.
+        """
         current = self._book.current()
+        new, events = self.renewed(current, moved)
+        return self._save(current, new, *events)
+
+    def renewed(
+        self, current: ContextMap, moved: Mapping[tuple[str, str], str] | None = None
+    ) -> tuple[ContextMap, list[MapEvent]]:
+        """What `renew` would make of a map; changes nothing."""
+        events = [MapEvent(NEW_DATA, body={"version": self._version})]
+        new = current
         if current.frozen and current.frozen_by == "itself":
-            self._save(
-                current,
-                replace(current, frozen=False, frozen_why="", frozen_by="", quiet=0),
-                MapEvent("thaw_map", "", {"why": "the dataset has a new version"}),
-            )
-        return self.verify()
+            new = replace(current, frozen=False, frozen_why="", frozen_by="", quiet=0)
+            events.append(MapEvent("thaw_map", "", {"why": "the dataset has a new version"}))
+        new, measured = deciding.remeasured(new, replace(self._bench, moved=moved or {}))
+        new, verified_ones = self._verified(new)
+        return new, [*events, *measured, *verified_ones]
 
     def verify(self) -> ContextMap:
         """Measure every definition and run every item's evidence on the present version; what no longer fits is held

@@ -20,7 +20,13 @@ from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source
 from peek_core.corpus.names import quoted
 from peek_core.corpus.profile import profile as profile_tables
-from peek_core.corpus.worker import load_in_process
+from peek_core.corpus.worker import (
+    TwoFiles,
+    compare_in_process,
+    load_in_process,
+    propose_in_process,
+    settle_in_process,
+)
 from peek_core.engines.duckdb_engine import DuckDBEngine
 from peek_core.engines.views import write_view_file
 from peek_core.errors import Broken, Refused, UnreadableFile
@@ -30,6 +36,7 @@ from peek_core.store.sql_store import SqlStore
 from peek_core.values.canon import content_hash
 from peek_core.values.dataset import Dataset, DatasetVersion, LoadReport, Profile, ReadChoices, SourceFile
 from peek_core.values.trajectory import Table
+from peek_core.values.versions import DataDiff, Proposal
 
 RAW = "raw"
 """Hash name of the view without definitions."""
@@ -122,14 +129,103 @@ class Shelf:
 
     def publish(self, dataset: Dataset, file: str, report: LoadReport) -> Dataset:
         """Make a file the newest version of its dataset."""
-        made = replace(dataset, version=dataset.version + 1)
-        kept = [s.kept for s in report.sources if s.kept]
-        self._store.add_version(made, DatasetVersion(made.id, made.version, self._clock(), file, report), kept)
+        version = self.next_version(dataset, file, report)
+        made = replace(dataset, version=version.number)
+        self._store.add_version(made, version, [s.kept for s in report.sources if s.kept])
         return made
 
-    def discard(self, file: str) -> None:
-        """Drop a file that was not published."""
+    def next_version(self, dataset: Dataset, file: str, report: LoadReport) -> DatasetVersion:
+        """What publishing a file would make; the number of a version that was deleted is not given again."""
+        number = max(dataset.version, dataset.options.get("numbered", 0)) + 1
+        return DatasetVersion(dataset.id, number, self._clock(), file, report)
+
+    def discard(self, file: str, sources: Sequence[SourceFile] = ()) -> None:
+        """Drop a file that was not published, and the originals kept for it that no version needs."""
         (self._root / "corpora" / file).unlink(missing_ok=True)
+        self._drop_originals([s.kept for s in sources if s.kept])
+
+    def _drop_originals(self, names: Sequence[str]) -> None:
+        for name in names:
+            if not self._store.uses_original(name):
+                (self._root / "originals" / name).unlink(missing_ok=True)
+
+    # The dataset returns
+
+    def receive(
+        self,
+        dataset: Dataset,
+        sources: Sequence[Source],
+        keep: bool,
+        progress: Progress,
+        cancelled: Callable[[], bool],
+    ) -> tuple[str, LoadReport, Proposal]:
+        """Read a new export and recognise it; what a person settled about the one before is settled for it too.
+
+        Returns the new file's name, how it was read, and what it is taken for; nothing is published.
+        """
+        held = self.version(dataset)
+        file, report, found = self._recognised(dataset, held, _as_before(sources, held.report), progress, cancelled)
+        if not found.tables and _as_before(sources, held.report) != list(sources):
+            # It came in another dialect this time.
+            self.discard(file)
+            file, report, found = self._recognised(dataset, held, sources, progress, cancelled)
+        again = _ways(sources, report, held.report, found)
+        if again:
+            self.discard(file)
+            file, report, found = self._recognised(dataset, held, again, progress, cancelled)
+        files = [self._kept(s, f, keep) for s, f in zip(sources, report.sources, strict=True)]
+        return file, replace(report, sources=tuple(files)), found
+
+    def _recognised(
+        self,
+        dataset: Dataset,
+        held: DatasetVersion,
+        sources: Sequence[Source],
+        progress: Progress,
+        cancelled: Callable[[], bool],
+    ) -> tuple[str, LoadReport, Proposal]:
+        file, report = self._read(dataset, sources, None, progress, cancelled)
+        try:
+            return file, report, propose_in_process(self._beside(held, file, report), progress, cancelled)
+        except BaseException:
+            self.discard(file)
+            raise
+
+    def settle(
+        self,
+        dataset: Dataset,
+        file: str,
+        report: LoadReport,
+        agreed: Proposal,
+        progress: Progress,
+        cancelled: Callable[[], bool],
+    ) -> DatasetVersion:
+        """Give a received file the names that are known; returns the version it would be."""
+        held = self.version(dataset)
+        named = settle_in_process(self._beside(held, file, report), agreed, progress, cancelled)
+        return self.next_version(dataset, file, named)
+
+    def compare(
+        self, old: DatasetVersion, new: DatasetVersion, progress: Progress, cancelled: Callable[[], bool]
+    ) -> DataDiff:
+        """What differs between the rows of two versions."""
+        return compare_in_process(self._beside(old, new.file, new.report), progress, cancelled)
+
+    def _beside(self, held: DatasetVersion, file: str, report: LoadReport) -> TwoFiles:
+        return TwoFiles(self._root / "corpora" / held.file, self._root / "corpora" / file, held.report, report)
+
+    def delete_version(self, dataset: Dataset, number: int) -> Dataset:
+        """Remove one of several versions with its rows; where it was the newest, the one before is again."""
+        left = [v.number for v in self._store.versions(dataset.id) if v.number != number]
+        self._store.version(dataset.id, number)
+        if not left:
+            raise Refused("It is the only version", next="Delete the dataset, or load its next export first.")
+        file, *originals = self._store.drop_version(dataset.id, number, max(left))
+        (self._root / "corpora" / file).unlink(missing_ok=True)
+        for view in (self._root / "views").glob(f"{dataset.id}-v{number}-*.duckdb"):
+            view.unlink(missing_ok=True)
+        self._drop_originals(originals)
+        return self._store.dataset(dataset.id)
 
     def sweep(self) -> None:
         """Remove files that nobody published within a day, such as readings looked at and never decided on."""
@@ -147,7 +243,9 @@ class Shelf:
         progress: Progress,
         cancelled: Callable[[], bool],
     ) -> tuple[str, LoadReport]:
-        file = f"{dataset.id}-v{dataset.version + 1}-{secrets.token_hex(3)}.duckdb"
+        file = (
+            f"{dataset.id}-v{self.next_version(dataset, '', LoadReport((), ())).number}-{secrets.token_hex(3)}.duckdb"
+        )
         try:
             return file, load_in_process(sources, self._root / "corpora" / file, progress, cancelled, base=base)
         except OSError as failure:
@@ -197,8 +295,7 @@ class Shelf:
         self._store.dataset(id)
         for name in self._store.forget(id):
             (self._root / "corpora" / name).unlink(missing_ok=True)
-            if name.endswith(".gz") and not self._store.uses_original(name):
-                (self._root / "originals" / name).unlink(missing_ok=True)
+            self._drop_originals([name] if name.endswith(".gz") else [])
         for view in (self._root / "views").glob(f"{id}-v*.duckdb"):
             view.unlink(missing_ok=True)
 
@@ -230,7 +327,8 @@ class Shelf:
         tables = self.columns(version)
         active = [d for d in active if fits(d, tables.get(d.table, {}))]
         texts = {name: view_sql(name, columns, active) for name, columns in tables.items()}
-        key = content_hash(texts)
+        # The file too: a version that was read, looked at and dropped may have had the same number.
+        key = content_hash({"file": version.file, "views": texts})
         file = self._root / "views" / f"{version.dataset}-v{version.number}-{key[7:23]}.duckdb"
         if not file.exists():
             write_view_file(corpus, file, texts)
@@ -292,6 +390,38 @@ def run_query(engine: DuckDBEngine, limit: int = 1_000) -> RunQuery:
         return engine.query(sql, limit=limit).table
 
     return query
+
+
+def _as_before(sources: Sequence[Source], held: LoadReport) -> list[Source]:
+    """The sources with what was settled about reading the file they follow, where there was one of that kind."""
+
+    def settled(source: Source) -> Source:
+        suffix = Path(source.label).suffix.lower()
+        like = [s for s in held.sources if Path(s.name).suffix.lower() == suffix and s.choices != ReadChoices()]
+        if source.choices != ReadChoices() or len(like) != 1:
+            return source
+        return replace(source, choices=replace(like[0].choices, columns={}))
+
+    return [settled(s) for s in sources]
+
+
+def _ways(sources: Sequence[Source], report: LoadReport, held: LoadReport, found: Proposal) -> list[Source] | None:
+    """The sources with the columns read as those they were taken for, where their values allow it; None: they are."""
+    ways: dict[str, dict[str, str]] = {}
+    known = {t.name: {c.name: c for c in t.columns} for t in held.tables}
+    for match in found.tables:
+        table = next(t for t in report.tables if t.name == match.new)
+        for c in table.columns:
+            old = known[match.old].get(match.names.get(c.name, ""))
+            if old is not None and old.way != c.way and old.way in c.ways:
+                ways.setdefault(table.source, {})[c.name] = old.way
+    if not ways:
+        return None
+    read = {s.name: s.choices for s in report.sources}
+    return [
+        replace(s, choices=replace(read[s.label], columns={**read[s.label].columns, **ways.get(s.label, {})}))
+        for s in sources
+    ]
 
 
 def load_sample(

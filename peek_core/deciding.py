@@ -6,7 +6,7 @@ Owns: previews, acceptance, switching off, holding back. Refuses to know: pages,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from peek_core.context_map import definitions as defs
@@ -18,6 +18,10 @@ from peek_core.ports import RunQuery
 from peek_core.values.canon import plain
 from peek_core.values.trajectory import Table
 
+JUMP = 3.0
+"""A definition whose share of rows or values changes by such a factor no longer does what it was accepted for."""
+SHARE = 0.01
+"""Shares below this differ from version to version without a reason."""
 NAMES: Mapping[str, str] = {"on": "accept", "rejected": "reject", "off": "switch_off"}
 """The event of each decision."""
 
@@ -32,6 +36,8 @@ class Bench:
     columns: Mapping[str, Mapping[str, str]]
     version: int
     on_raw: Callable[[Callable[[RunQuery], Any]], Any]
+    moved: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """(table, column) -> what became of its numbers since the version before, where they all moved."""
 
 
 @dataclass(frozen=True)
@@ -115,29 +121,75 @@ def rows_of(current: ContextMap, id: str, bench: Bench) -> Table:
 def remeasured(current: ContextMap, bench: Bench) -> tuple[ContextMap, list[MapEvent]]:
     """Effects on a version they were not measured on yet; a definition that no longer fits it is held back.
 
-    In the order they were accepted, each beside those before it, as when a person accepted them.
+    In the order they were accepted, each beside those before it, as when a person accepted them. One held back earlier
+    joins again when it fits.
     """
-    if all(d.effect.get("version") == bench.version for d in current.active):
+    mine = [d for d in current.definitions if d.state in ("on", "held_back")]
+    if all(d.effect.get("version") == bench.version for d in mine):
         return current, []
 
     def again(query: RunQuery) -> tuple[ContextMap, list[MapEvent]]:
         new, events = current, list[MapEvent]()
         kept: list[Definition] = []
-        for d in current.active:
-            why: str | dict[str, Any] = _refusal(d, kept, bench)
-            why = why or defs.measure(d, kept, bench.columns[d.table], query, bench.version)
-            if isinstance(why, str):
-                changed = replace(d, state="held_back", effect={**d.effect, "held_back": why})
-                events.append(MapEvent("hold_back", d.id, {"rule": d.rule, "why": why}))
-            else:
-                changed = replace(d, effect=why)
+        for d in mine:
+            changed, event = _remeasured(d, kept, bench, query)
+            if changed.state == "on":
                 kept.append(changed)
-                events.append(MapEvent("measure", d.id, {"before": plain(d.effect), "effect": plain(why)}))
+            if event is not None:
+                events.append(event)
             new = replace(new, definitions=tuple(changed if o.id == d.id else o for o in new.definitions))
         return new, events
 
     done: tuple[ContextMap, list[MapEvent]] = bench.on_raw(again)
     return done
+
+
+def _remeasured(
+    d: Definition, kept: Sequence[Definition], bench: Bench, query: RunQuery
+) -> tuple[Definition, MapEvent | None]:
+    why: str | dict[str, Any] = _refusal(d, kept, bench) or _rescaled(d, bench)
+    why = why or defs.measure(d, kept, bench.columns[d.table], query, bench.version)
+    if not isinstance(why, str):
+        jumped = _jumped(d.effect, why)
+        if jumped is None:
+            name = "measure" if d.state == "on" else "fit_again"
+            event = MapEvent(name, d.id, {"before": plain(d.effect), "effect": plain(why), "rule": d.rule})
+            return replace(d, state="on", effect=why), event
+        why = jumped
+    # What it last did where it fitted is what the next version is held against.
+    last = {k: v for k, v in d.effect.items() if k != "held_back"} | {"version": bench.version, "held_back": why}
+    changed = replace(d, state="held_back", effect=last)
+    if d.state == "held_back" and d.effect.get("held_back") == why:
+        return changed, None
+    return changed, MapEvent("hold_back", d.id, {"rule": d.rule, "why": why})
+
+
+def _rescaled(d: Definition, bench: Bench) -> str:
+    """Why a rule about numbers can't be trusted any more: they were all multiplied by something since."""
+    if d.kind in ("spelling_fold", "code_label", "date_reading", "label_column"):
+        return ""
+    return next((why for c in sorted(defs.used_by(d)) if (why := bench.moved.get((d.table, c), ""))), "")
+
+
+def _jumped(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """Why an effect is no longer the one that was accepted; None where it is, within what versions differ by."""
+    was, is_now = _share(before), _share(now)
+    if was is None or is_now is None or was == 0:
+        return None
+    if is_now == 0:
+        return "nothing it speaks of is left in this version"
+    apart = max(was, is_now) / min(was, is_now)
+    if apart < JUMP or max(was, is_now) < SHARE:
+        return None
+    return f"it concerns {is_now:.1%} of the rows, it was {was:.1%} when it last fitted"
+
+
+def _share(effect: Mapping[str, Any]) -> float | None:
+    """Share of rows an effect leaves out or whose value it changes."""
+    rows = effect.get("rows_before")
+    if not rows:
+        return None
+    return float((rows - effect["rows_after"] + effect["values_changed"]) / rows)
 
 
 def check_left_out(current: ContextMap, ids: Sequence[str], columns: Mapping[str, Mapping[str, str]]) -> None:

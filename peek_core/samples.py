@@ -33,6 +33,9 @@ class SampleCorpus:
     generate: Callable[[Path], tuple[Path, ...]]
     questions: tuple[Mapping[str, Any], ...]
     planted: tuple[Mapping[str, Any], ...]
+    next_export: Callable[[Path], Path] | None = None
+    """Writes the export that follows, where the corpus has one."""
+    next_as_of: str = ""
 
 
 def sample(name: str) -> SampleCorpus:
@@ -41,17 +44,24 @@ def sample(name: str) -> SampleCorpus:
         raise NotFound(f"There is no sample {name!r}", next=f"There are: {', '.join(NAMES)}.")
     folder = files(f"sample_corpora.{name}")
     about = tomllib.loads(folder.joinpath("corpus.toml").read_text("utf-8"))
-    module, _, function = str(about["generator"]).partition(":")
     lines = folder.joinpath("questions.jsonl").read_text("utf-8").splitlines()
     return SampleCorpus(
         name,
         about["title"],
         about["description"],
         str(about["as_of"]),
-        _all_files(getattr(importlib.import_module(module), function)),
+        _all_files(_function(about["generator"])),
         tuple(json.loads(line) for line in lines if line.strip()),
         tuple(about["planted"]),
+        _function(about["second"]) if "second" in about else None,
+        str(about.get("second_as_of", "")),
     )
+
+
+def _function(where: str) -> Any:
+    """The function `module:name`."""
+    module, _, name = where.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def _all_files(make: Callable[[Path], Path | tuple[Path, ...]]) -> Callable[[Path], tuple[Path, ...]]:

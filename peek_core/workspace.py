@@ -36,11 +36,12 @@ from peek_core.jobs import CancelSignal, JobManager
 from peek_core.meters import Meters
 from peek_core.ports import Clock, PriceBook, Provider, QueryOutcome, RunQuery
 from peek_core.prices import PriceTable
+from peek_core.returning import Returning
 from peek_core.samples import sample
 from peek_core.settings import MapSettings, Settings
 from peek_core.store.sql_store import SqlStore
 from peek_core.values.canon import clean_text
-from peek_core.values.dataset import Dataset, LoadReport, Profile, ReadChoices
+from peek_core.values.dataset import Dataset, DatasetVersion, LoadReport, Profile, ReadChoices
 from peek_core.values.events import Event
 from peek_core.values.run_view import RunView, turns
 from peek_core.values.trajectory import Table, Turn
@@ -72,6 +73,7 @@ class Workspace:
         self._meters = Meters(settings, self.store, clock, prices or PriceTable(settings.data_dir / "prices.toml"))
         self._shared = Collaborators(settings, self.store, self.shelf, self._meters, self._count, clock, self.new_id)
         self.explaining = Explainer(self._shared, self.endpoints.planner)
+        self.returning = Returning(self.store, self.shelf, self._curator_on, self.runs, MAIN)
         self._orders: dict[str, Order] = {}
         self._watched: dict[str, tuple[Event, ...]] = {}
         self._glances: dict[str, tuple[float, int, tuple[tuple[RunView, tuple[Event, ...]], ...]]] = {}
@@ -204,14 +206,21 @@ class Workspace:
         patient: bool = False,
         without: Sequence[str] = (),
         configuration: str | None = None,
+        version: int | None = None,
     ) -> str:
         """Queue a question; returns the run's id. Raises Refused for an empty or endless one, NeedsConsent.
 
         `patient`: start only when the question before it has been learned from (a series). `without`: ids of
         definitions that don't count for this question. `configuration`: how requests are assembled (flat, paper,
-        default); None: as the settings say.
+        default); None: as the settings say. `version`: ask an earlier version of the data, with the map as it stood
+        then; such a question teaches nothing.
         """
         order = self._order(dataset, question, arm, fixed_map, map_settings, without, configuration)
+        if version is not None and version != order.dataset.version:
+            self.store.version(dataset, version)
+            then = self.returning.map_as_of(dataset, version)
+            held = replace(order.dataset, version=version)
+            order = replace(order, dataset=held, as_of=then, learns=False)
         self._orders[order.run] = order
         self.store.add_run(
             id=order.run,
@@ -365,15 +374,17 @@ class Workspace:
         return StoreBook(self.store, dataset, arm).at(number)
 
     def curator(self, dataset: str, arm: str = MAIN, settings: MapSettings | None = None) -> Curator:
-        held = self.store.dataset(dataset)
-        version = self.shelf.version(held)
+        return self._curator_on(self.shelf.version(self.store.dataset(dataset)), arm, settings)
+
+    def _curator_on(self, version: DatasetVersion, arm: str = MAIN, settings: MapSettings | None = None) -> Curator:
+        held = self.store.dataset(version.dataset)
 
         def query_with(use: Callable[[RunQuery], Any], definitions: tuple[Definition, ...]) -> Any:
             with self.shelf.engine(self.shelf.view(version, definitions)) as engine:
                 return use(run_query(engine))
 
         return Curator(
-            StoreBook(self.store, dataset, arm),
+            StoreBook(self.store, held.id, arm),
             settings or self.map_settings(held),
             self._count[1],
             query_with,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from peek_core.context_map.distiller import Candidate, Distillation, evidence
-from peek_core.context_map.map import ContextMap, Edit
+from peek_core.context_map.map import ContextMap, Edit, MapItem
 from peek_core.context_map.prompts import prompt
 from peek_core.context_map.replies import json_object, objects, text
 from peek_core.ports import Caller
@@ -51,8 +51,9 @@ def chart(
     budget: int,
     tokens: int,
     version: int,
+    broken: Sequence[MapItem] = (),
 ) -> Chart:
-    """Ask for edits. `context` holds definitions and map as they stand."""
+    """Ask for edits. `context` holds definitions and map as they stand; `broken` are items whose evidence failed since."""
     marks = [
         f"{i.id}: {', '.join(m for m in ('pinned', 'locked', 'frozen') if getattr(i, m))}"
         for i in current.items
@@ -76,11 +77,26 @@ def chart(
         scope=Scope.NONE,
         priority=Priority.NEVER,
         role="user",
-        text=f"{state}\n\nDistillation:\n{canonical_json(distillation.as_data())}",
-        data={"distillation": distillation.as_data(), "budget": budget, "tokens": tokens},
+        text=f"{state}{_told(broken)}\n\nDistillation:\n{canonical_json(distillation.as_data())}",
+        data={
+            "distillation": distillation.as_data(),
+            "budget": budget,
+            "tokens": tokens,
+            "broken": [{"id": i.id, "text": i.text, "why": i.detail} for i in broken],
+        },
     )
     done = call("chart", [rules, *context, found], schema=SCHEMA)
     return read(done.text, distillation, version)
+
+
+def _told(broken: Sequence[MapItem]) -> str:
+    if not broken:
+        return ""
+    lines = [
+        f"[{i.id}] {i.text}\n  its query: {i.evidence.sql if i.evidence else ''}\n  gives now: {i.detail}"
+        for i in broken
+    ]
+    return "\n\nBroken since the data has a new version, and no longer shown in prompts:\n" + "\n".join(lines)
 
 
 def read(reply: str, distillation: Distillation, version: int) -> Chart:

@@ -1,12 +1,12 @@
-"""Loading in a process of its own, which can be killed at any moment.
+"""Work on files of rows in a process of its own, which can be killed at any moment: loading, matching, comparing.
 
 Owns: the line protocol between parent and worker, the kill, and removing what a killed worker left. Refuses to know
-how files are read: that is `load_files`.
+how files are read, matched and compared.
 
     python -m peek_core.corpus.worker
 
-reads its job as one JSON line, {"sources": [{"path", "label", "choices", "every_cell"}], "target", "base", "work"}, and writes JSON
-lines: {"stage": "...", "done": 0.4} while working, then as the last line {"report": {...}} or
+reads its job as one JSON line, {"do": "load" | "propose" | "settle" | "compare", "work": "...", …}, and writes JSON
+lines: {"stage": "...", "done": 0.4} while working, then as the last line {"made": {...}} or
 {"error": {"kind", "what", "where", "next"}}. The worker ends, and cleans up, when its standard input is closed.
 """
 
@@ -22,15 +22,20 @@ import threading
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source, load_files, work_folder
+from peek_core.corpus.versions.compare import compare
+from peek_core.corpus.versions.propose import propose
+from peek_core.corpus.versions.settle import settle
 from peek_core.errors import Broken, Cancelled, PeekError, Refused, UnreadableFile
 from peek_core.values.canon import plain
 from peek_core.values.codec import build
 from peek_core.values.dataset import LoadReport, ReadChoices
+from peek_core.values.versions import DataDiff, Proposal
 
 _POLL_S = 0.05
 # The worker parses hostile files: of the parent's environment it gets only what Python needs to start.
@@ -51,16 +56,56 @@ def load_in_process(
     Raises what `load_files` raises, `Cancelled` after the worker was killed because `cancelled()` became true, and
     `Broken` if the worker died. In each of these cases neither a target nor temporary files are left behind.
     """
-    work = work_folder(target)
-    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
-    environment["PYTHONUTF8"] = "1"
     job = {
+        "do": "load",
         "sources": [{**plain(s), "path": str(s.path)} for s in sources],
         "target": str(target),
         "base": None if base is None else str(base),
-        "work": str(work),
     }
+    return typing.cast(LoadReport, build(LoadReport, _done(job, work_folder(target), on_progress, cancelled)))
+
+
+@dataclass(frozen=True)
+class TwoFiles:
+    """The rows of two versions, and how each was read."""
+
+    old: Path
+    new: Path
+    before: LoadReport
+    after: LoadReport
+
+    def job(self, do: str) -> dict[str, Any]:
+        reports = {"before": plain(self.before), "after": plain(self.after)}
+        return {"do": do, "old": str(self.old), "new": str(self.new), **reports}
+
+
+def propose_in_process(two: TwoFiles, on_progress: Progress, cancelled: Callable[[], bool]) -> Proposal:
+    """`propose` in a worker process. Raises `Cancelled` or `Broken`."""
+    made = _done(two.job("propose"), work_folder(two.new), on_progress, cancelled)
+    return typing.cast(Proposal, build(Proposal, made))
+
+
+def settle_in_process(
+    two: TwoFiles, agreed: Proposal, on_progress: Progress, cancelled: Callable[[], bool]
+) -> LoadReport:
+    """`settle` in a worker process. Raises `Cancelled` or `Broken`; then the new file may be left half settled."""
+    made = _done({**two.job("settle"), "agreed": plain(agreed)}, work_folder(two.new), on_progress, cancelled)
+    return typing.cast(LoadReport, build(LoadReport, made))
+
+
+def compare_in_process(two: TwoFiles, on_progress: Progress, cancelled: Callable[[], bool]) -> DataDiff:
+    """`compare` in a worker process. Raises `Cancelled` or `Broken`."""
+    made = _done(two.job("compare"), work_folder(two.new), on_progress, cancelled)
+    return typing.cast(DataDiff, build(DataDiff, made))
+
+
+def _done(
+    job: Mapping[str, Any], work: Path, on_progress: Progress, cancelled: Callable[[], bool]
+) -> Mapping[str, Any]:
+    """What the worker made of the job. `work` is removed whatever happens."""
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    environment["PYTHONUTF8"] = "1"
     worker = subprocess.Popen(
         [sys.executable, "-m", "peek_core.corpus.worker"],
         stdin=subprocess.PIPE,
@@ -75,11 +120,11 @@ def load_in_process(
     last: Mapping[str, Any] = {}
     try:
         with suppress(BrokenPipeError):
-            worker.stdin.write(json.dumps(job).encode() + b"\n")
+            worker.stdin.write(json.dumps({**job, "work": str(work)}).encode() + b"\n")
             worker.stdin.flush()
         while True:
             if cancelled():
-                raise Cancelled("Loading was cancelled", next="Nothing was changed.")
+                raise Cancelled(f"{_SAID[job['do']]} was cancelled", next="Nothing was changed.")
             try:
                 line = lines.get(timeout=_POLL_S)
             except queue.Empty:
@@ -99,13 +144,14 @@ def load_in_process(
             worker.stdin.close()
         worker.stdout.close()
         shutil.rmtree(work, ignore_errors=True)
-    if "report" in last:
-        return typing.cast(LoadReport, build(LoadReport, last["report"]))
+    if "made" in last:
+        made: Mapping[str, Any] = last["made"]
+        return made
     if "error" in last:
         error = last["error"]
         raise _KINDS.get(error["kind"], Broken)(error["what"], where=error["where"], next=error["next"])
     raise Broken(
-        f"The loader stopped unexpectedly (exit code {code})",
+        f"{_SAID[job['do']]} stopped unexpectedly (exit code {code})",
         next="Often the computer ran out of memory. Load a smaller file, or try again.",
     )
 
@@ -133,7 +179,7 @@ def _end_with_parent(work: Path) -> None:
 
 
 def main() -> int:
-    """The worker's side; returns the exit code (0 loaded, 1 refused or failed)."""
+    """The worker's side; returns the exit code (0 done, 1 refused or failed)."""
     job = json.loads(_first_line())
     # Lines go to a copy of standard output; whatever a library prints must not get between them.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -148,27 +194,54 @@ def main() -> int:
     work = Path(job["work"])
     threading.Thread(target=_end_with_parent, args=(work,), name="parent-watch", daemon=True).start()
     try:
-        report = load_files(
-            [
-                Source(Path(s["path"]), s["label"], build(ReadChoices, s["choices"]), s["every_cell"])
-                for s in job["sources"]
-            ],
-            Path(job["target"]),
-            base=Path(job["base"]) if job["base"] else None,
-            progress=lambda stage, done: say({"stage": stage, "done": done}),
-            work=work,
-        )
+        made = _JOBS[job["do"]](job, work, lambda stage, done: say({"stage": stage, "done": done}))
     except PeekError as error:
         say(_error(type(error).__name__, error.what, error.where, error.next))
         return 1
     except MemoryError:
-        say(_error("Refused", "There was not enough memory to load the file", "", "Load a smaller file."))
+        say(_error("Refused", "There was not enough memory for the file", "", "Load a smaller file."))
         return 1
     except Exception as error:
-        say(_error("Broken", f"The loader failed ({type(error).__name__}: {error})", "", "Please report this file."))
+        said = f"{_SAID[job['do']]} failed ({type(error).__name__}: {error})"
+        say(_error("Broken", said, "", "Please report this file."))
         return 1
-    say({"report": plain(report)})
+    say({"made": plain(made)})
     return 0
+
+
+def _load(job: Mapping[str, Any], work: Path, tell: Progress) -> LoadReport:
+    sources = [
+        Source(Path(s["path"]), s["label"], build(ReadChoices, s["choices"]), s["every_cell"]) for s in job["sources"]
+    ]
+    base = Path(job["base"]) if job["base"] else None
+    return load_files(sources, Path(job["target"]), base=base, progress=tell, work=work)
+
+
+def _two(job: Mapping[str, Any]) -> tuple[Path, Path, LoadReport, LoadReport]:
+    return Path(job["old"]), Path(job["new"]), build(LoadReport, job["before"]), build(LoadReport, job["after"])
+
+
+def _propose(job: Mapping[str, Any], work: Path, tell: Progress) -> Proposal:
+    tell("recognising the columns", None)
+    return propose(*_two(job), work)
+
+
+def _settle(job: Mapping[str, Any], work: Path, tell: Progress) -> LoadReport:
+    tell("giving known names", None)
+    return settle(*_two(job), build(Proposal, job["agreed"]))
+
+
+def _compare(job: Mapping[str, Any], work: Path, tell: Progress) -> DataDiff:
+    return compare(*_two(job), work, tell)
+
+
+_JOBS: Mapping[str, Callable[[Mapping[str, Any], Path, Progress], LoadReport | Proposal | DataDiff]] = {
+    "load": _load,
+    "propose": _propose,
+    "settle": _settle,
+    "compare": _compare,
+}
+_SAID = {"load": "Loading", "propose": "Matching", "settle": "Naming", "compare": "Comparing"}
 
 
 def _error(kind: str, what: str, where: str, next: str) -> Mapping[str, Any]:

@@ -126,7 +126,10 @@ class PeekPolicy:
     def _chart(self, current: ContextMap, distillation: Distillation) -> Chart:
         """Ask for edits; where nothing was found and nothing is wrong there is nothing to ask."""
         wrong = any(name in ("harmful", "stale") for _, name, _ in distillation.tags)
-        if not distillation.candidates and not wrong:
+        broken = (
+            [i for i in current.items if i.state == "broken" and not i.untouchable] if self._around.literals else []
+        )
+        if not distillation.candidates and not wrong and not broken:
             return Chart((), ())
         a = self._around
         tokens = a.count(render(current.items))
@@ -138,6 +141,7 @@ class PeekPolicy:
             budget=self._settings.budget,
             tokens=tokens,
             version=a.version,
+            broken=broken,
         )
 
     def _commit(self, distillation: Distillation, plan: Chart, trajectory: Trajectory, query: RunQuery) -> ContextMap:

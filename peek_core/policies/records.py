@@ -22,8 +22,12 @@ into the tables that are queried. raw.main.<table> holds the rows without them.
 
 
 def map_record(current: ContextMap, *, literals: bool = True) -> SourceRecord:
-    """The rendered map; it may change between questions, never inside a run. `literals`: values may be told."""
-    shown = current.items if literals else [replace(i, text=without_literals(i.text)) for i in current.items]
+    """The rendered map; it may change between questions, never inside a run. `literals`: values may be told.
+
+    What its own query no longer shows is left out, unless a person froze it as it stands.
+    """
+    shown = [i for i in current.items if i.state != "broken" or i.frozen]
+    shown = shown if literals else [replace(i, text=without_literals(i.text)) for i in shown]
     items = [{"id": i.id, "section": i.section.value, "text": i.text} for i in shown]
     return SourceRecord(
         name="context map",

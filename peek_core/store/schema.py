@@ -40,6 +40,15 @@ profiles = Table(
     Column("body", Text, nullable=False),
 )
 
+impacts = Table(
+    "impact",
+    metadata,
+    Column("dataset", String(40), primary_key=True),
+    Column("before", Integer, primary_key=True),
+    Column("after", Integer, primary_key=True),
+    Column("body", Text, nullable=False),
+)
+
 runs = Table(
     "run",
     metadata,

@@ -94,6 +94,42 @@ class SqlStore(CallRows):
         r = rows[0]
         return DatasetVersion(r.dataset, r.number, r.created, r.file, load(LoadReport, r.report))
 
+    def versions(self, dataset: str) -> tuple[DatasetVersion, ...]:
+        """Oldest first."""
+        v = t.versions.c
+        rows = self._rows(select(t.versions).where(v.dataset == dataset).order_by(v.number))
+        return tuple(DatasetVersion(r.dataset, r.number, r.created, r.file, load(LoadReport, r.report)) for r in rows)
+
+    def drop_version(self, dataset: str, number: int, newest: int) -> tuple[str, ...]:
+        """Remove a version, `newest` being the dataset's then; returns its file and originals. Its number stays used."""
+        v, d = t.versions, t.datasets
+        where = (v.c.dataset == dataset, v.c.number == number)
+        with self._write() as c:
+            row = c.execute(select(v.c.file, v.c.originals).where(*where)).one()
+            held = json.loads(c.execute(select(d.c.options).where(d.c.id == dataset)).scalar_one())
+            options = {**held, "numbered": max(number, held.get("numbered", 0))}
+            c.execute(delete(v).where(*where))
+            for other, column in ((t.profiles, "version"), (t.impacts, "before"), (t.impacts, "after")):
+                c.execute(delete(other).where(other.c.dataset == dataset, other.c[column] == number))
+            c.execute(update(d).where(d.c.id == dataset).values(version=newest, options=dump(options)))
+        self.wipe()
+        return (row.file, *row.originals.split())
+
+    def save_impact(self, dataset: str, before: int, after: int, body: str) -> None:
+        with self._write() as c, contextlib.suppress(IntegrityError):
+            c.execute(insert(t.impacts).values(dataset=dataset, before=before, after=after, body=body))
+
+    def impact_body(self, dataset: str, before: int, after: int) -> str | None:
+        i = t.impacts.c
+        rows = self._rows(select(i.body).where(i.dataset == dataset, i.before == before, i.after == after))
+        return rows[0].body if rows else None
+
+    def runs_by_version(self, dataset: str) -> dict[int, int]:
+        """Dataset version -> how many questions were asked of it."""
+        r = t.runs.c
+        asked = select(r.version, func.count().label("n")).where(r.dataset == dataset).group_by(r.version)
+        return {int(row.version): int(row.n) for row in self._rows(asked)}
+
     def version_files(self) -> frozenset[str]:
         """Names of the corpus files of all versions."""
         return frozenset(str(r.file) for r in self._rows(select(t.versions.c.file)))

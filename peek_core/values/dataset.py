@@ -214,6 +214,12 @@ class Dataset:
     """ISO date used as today by a sample corpus's demo; None means the real clock."""
     options: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def asked_on(self) -> str | None:
+        """ISO date used as today on this version; None means the real clock. A sample's next export has its own."""
+        held: str | None = self.options.get("as_of", {}).get(str(self.version), self.as_of)
+        return held
+
 
 @dataclass(frozen=True)
 class DatasetVersion:

@@ -13,7 +13,7 @@ import csv
 import hashlib
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -73,11 +73,20 @@ class Feedback(NamedTuple):
     language: str
 
 
-class _Customer(NamedTuple):
+class Customer(NamedTuple):
     customer_id: str
     region: str
     plan: str
     spend: int
+
+
+class Survey(NamedTuple):
+    """What the survey was like while rows came in."""
+
+    last_day: date
+    """Of the export: what is older by then is rather closed."""
+    channels: Mapping[str, float]
+    email_is_rated: bool = False
 
 
 _REGIONS = {
@@ -97,14 +106,15 @@ _PLANS = {
     "Southern Europe": {"P1": 63.0, "P2": 31.0, "P3": 6.0},
     "APAC": {"P1": 57.0, "P2": 30.0, "P3": 13.0},
 }
-_CHANNELS = {"app": 43.0, "web": 31.0, "email": 15.0, "phone": 9.0, "NA": 2.0}
-# Release dates. 5.10 comes after 5.9, which neither text order nor number order gives.
+CHANNELS = {"app": 43.0, "web": 31.0, "email": 15.0, "phone": 9.0, "NA": 2.0}
+# Release dates. 5.10 comes after 5.9, which neither text order nor number order gives. 5.11 is of the second export.
 _RELEASES = (
     (date(2025, 3, 1), "5.0"),
     (date(2025, 8, 11), "5.1"),
     (date(2025, 12, 3), "5.2"),
     (date(2026, 4, 14), "5.9"),
     (date(2026, 8, 18), "5.10"),
+    (date(2026, 11, 9), "5.11"),
 )
 _HOURS = Weighted({h: 1.0 + (8.0 if 8 <= h <= 17 else 3.0 if 18 <= h <= 22 else 0.0) for h in range(24)})
 
@@ -183,7 +193,8 @@ _REGION_DRIFT = {"DACH": -0.22, "Nordics": 0.20, "APAC": -0.08, "Southern Europe
 _PLAN_DRIFT = {"P1": -0.10, "P2": 0.0, "P3": 0.28}
 
 
-def _customers(rng: Random) -> list[_Customer]:
+def customers_of(rng: Random) -> list[Customer]:
+    """All customers, the same ones in every export made from the same seed."""
     regions = Weighted(_REGIONS)
     plans = {region: Weighted(weights) for region, weights in _PLANS.items()}
     made = []
@@ -196,15 +207,15 @@ def _customers(rng: Random) -> list[_Customer]:
             spend = 1_900 + 5 * int(rng.random() * 1_600)
         else:
             spend = 24_000 + 25 * int(rng.random() * rng.random() * 7_000)
-        made.append(_Customer(f"C-{number:05d}", region, plan, spend))
+        made.append(Customer(f"C-{number:05d}", region, plan, spend))
     return made
 
 
-def _days(rng: Random) -> list[datetime]:
-    """The moments of all rows, oldest first: volume more than doubles, weekends are quiet."""
+def moments_of(rng: Random, first: date, last: date, rows: int) -> list[datetime]:
+    """The moments of rows, oldest first: volume more than doubles over the first export, weekends are quiet."""
     span = (LAST_DAY - FIRST_DAY).days + 1
     weights: dict[date, float] = {}
-    for offset in range(span):
+    for offset in range((first - FIRST_DAY).days, (last - FIRST_DAY).days + 1):
         day = FIRST_DAY + timedelta(days=offset)
         weight = 1.0 + 1.4 * offset / span
         weight *= (1.06, 1.12, 1.04, 1.0, 0.93, 0.42, 0.38)[day.weekday()]
@@ -215,7 +226,7 @@ def _days(rng: Random) -> list[datetime]:
         weights[day] = weight
     days = Weighted(weights)
     moments = []
-    for _ in range(ROWS):
+    for _ in range(rows):
         day = days.draw(rng)
         hour = _HOURS.draw(rng)
         second = int(rng.random() * 3_600)
@@ -273,12 +284,20 @@ def _nps(rng: Random, felt: float) -> int:
 def build() -> Iterator[Feedback]:
     """All rows in file order (oldest first), the same on every run and platform."""
     rng = Random(SEED)
-    customers = _customers(rng)
+    customers = customers_of(rng)
+    moments = moments_of(rng, FIRST_DAY, LAST_DAY, ROWS)
+    return answered(rng, customers, moments, Survey(LAST_DAY, CHANNELS), FIRST_ID)
+
+
+def answered(
+    rng: Random, customers: Sequence[Customer], moments: Iterable[datetime], survey: Survey, first_id: int
+) -> Iterator[Feedback]:
+    """One row for each moment, in their order; ids count upwards from `first_id`."""
     nordic = [c for c in customers if c.region == "Nordics"]
     american = [c for c in customers if c.region == "North America"]
-    channels = Weighted(_CHANNELS)
+    channels = Weighted(dict(survey.channels))
     topics: dict[tuple[str, str, str, bool], Weighted[phrases.Stance]] = {}
-    for number, moment in enumerate(_days(rng)):
+    for number, moment in enumerate(moments):
         day = moment.date()
         is_test = rng.random() < 0.04
         # A few customers write much more often than the rest.
@@ -304,7 +323,7 @@ def build() -> Iterator[Feedback]:
             felt = max(1, min(5, felt + (1 if drift > 0 else -1)))
         asked = rng.random() >= 0.20
         nps = _nps(rng, felt) if asked else 99
-        age = (LAST_DAY - day).days
+        age = (survey.last_day - day).days
         settled = rng.random()
         status = "closed" if settled < min(0.72, 0.05 + age / 150) else "reviewed" if settled < 0.88 else "new"
         if who.plan == "P3" and status != "closed" and rng.random() < 0.3:  # the account managers see to these
@@ -326,7 +345,7 @@ def build() -> Iterator[Feedback]:
         if not comment:
             topic, stance, language = "", "", ""
         yield Feedback(
-            feedback_id=FIRST_ID + number,
+            feedback_id=first_id + number,
             created_at=moment.strftime("%Y-%m-%d %H:%M:%S"),
             customer_id=who.customer_id,
             region=region,
@@ -334,7 +353,7 @@ def build() -> Iterator[Feedback]:
             channel=channel,
             app_version=version,
             status=status,
-            rating="" if channel == "email" else str(felt),
+            rating="" if channel == "email" and not survey.email_is_rated else str(felt),
             nps=nps,
             monthly_spend=spend,
             comment=comment,
@@ -344,24 +363,28 @@ def build() -> Iterator[Feedback]:
         )
 
 
-def write_rows(folder: Path, rows: Iterator[Feedback] | Sequence[Feedback]) -> Path:
-    """Writes rows as `product_feedback.csv` (UTF-8, LF, minimal quoting) into `folder`, which must exist.
+def write_rows(folder: Path, rows: Iterable[Feedback]) -> Path:
+    """Writes rows as `product_feedback.csv` into `folder`; see `write_csv`."""
+    return write_csv(folder / FILE_NAME, COLUMNS, rows, SHA256)
+
+
+def write_csv(target: Path, header: Sequence[str], rows: Iterable[Sequence[object]], sha256: str) -> Path:
+    """Writes the rows' first cells, as many as the header has (UTF-8, LF, minimal quoting). The folder must exist.
 
     Raises `CorpusHashError` if the bytes are not the ones that the answers were computed from; then nothing is kept.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(row[: len(COLUMNS)] for row in rows)
+    writer.writerow(header)
+    writer.writerows(row[: len(header)] for row in rows)
     data = buffer.getvalue().encode("utf-8")
     found = hashlib.sha256(data).hexdigest()
-    if found != SHA256:
+    if found != sha256:
         raise CorpusHashError(
-            f"The generated {FILE_NAME} has sha256 {found}, but {SHA256} was expected: the answers in "
-            "questions.jsonl do not belong to this file."
+            f"The generated {target.name} has sha256 {found}, but {sha256} was expected: the sample's answers do not "
+            "belong to this file."
         )
-    target = folder / FILE_NAME
-    partial = folder / f".{FILE_NAME}.{os.getpid()}.part"
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         partial.write_bytes(data)
         os.replace(partial, target)

@@ -41,6 +41,20 @@ class Question:
     follow_up: bool = False
     states_rule: str | None = None
 
+    def line(self, answer: Any, series: int) -> dict[str, Any]:
+        """The question with its right answer, as it stands in the file of its series."""
+        return {
+            "id": self.id,
+            "question": self.question,
+            "answer": answer,
+            "answer_kind": self.answer_kind,
+            "tolerance": self.tolerance,
+            "kind": self.kind,
+            "follow_up": self.follow_up,
+            "series": series,
+            "states_rule": self.states_rule,
+        }
+
 
 NPS = "100.0 * (count(*) FILTER (nps BETWEEN 9 AND 10) - count(*) FILTER (nps BETWEEN 0 AND 6)) / count(nps)"
 LOW = "count(*) FILTER (rating IN (1, 2)) / count(rating)"
@@ -484,10 +498,10 @@ def questions() -> tuple[Question, ...]:
     return tuple(made)
 
 
-def connect(rows: Iterable[Feedback]) -> duckdb.DuckDBPyConnection:
+def connect(rows: Iterable[Sequence[Any]], columns: Sequence[str] = COLUMNS) -> duckdb.DuckDBPyConnection:
     """An in-memory database with the table `truth`: the file's columns as text, and topic, stance and language."""
     con = duckdb.connect()
-    names = (*COLUMNS, "topic", "stance", "language")
+    names = (*columns, "topic", "stance", "language")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "truth.csv"
         with path.open("w", encoding="utf-8", newline="") as file:
@@ -545,19 +559,7 @@ def compute(rows: Iterable[Feedback], *, ignoring: Sequence[str] = ()) -> list[d
                 stated.append(question.states_rule)
             if question.states_rule is not None or not lines:
                 create_views(con, (rule for rule in stated if rule not in ignoring))
-            lines.append(
-                {
-                    "id": question.id,
-                    "question": question.question,
-                    "answer": answer(con, question),
-                    "answer_kind": question.answer_kind,
-                    "tolerance": question.tolerance,
-                    "kind": question.kind,
-                    "follow_up": question.follow_up,
-                    "series": 1,
-                    "states_rule": question.states_rule,
-                }
-            )
+            lines.append(question.line(answer(con, question), series=1))
     finally:
         con.close()
     return lines

@@ -55,7 +55,8 @@ def test_pictures(serve: Callable[..., Server], chromium: Browser, page: Page, t
             settled(page)
     address = page.url
     query = address.partition("?")[2]
-    for scheme, width in (("light", 1440), ("dark", 1440), ("light", 390), ("dark", 390)):
+    looks = (("light", 1440), ("dark", 390), ("dark", 1440), ("light", 390))
+    for scheme, width in looks if os.environ.get("PEEK_SCREENSHOTS") else looks[:2]:
         context = chromium.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)  # type: ignore[arg-type]
         other = context.new_page()
         for name in ("ask", "context_map", "explain", "load_report", "data", "settings"):
@@ -63,4 +64,4 @@ def test_pictures(serve: Callable[..., Server], chromium: Browser, page: Page, t
             other.goto(f"{server.url}/{'' if name == 'data' else name}?{query}")
             picture(other, target, f"{name}-{scheme}-{width}")
         context.close()
-    assert len(list(target.glob("*.png"))) >= 25
+    assert len(list(target.glob("*.png"))) >= 13

@@ -201,7 +201,7 @@ _PARTS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(_PARTS), max_size=14))
 def test_whatever_passes_is_one_statement_of_an_allowed_kind(parts: list[str]) -> None:
     connection = duckdb.connect()

@@ -225,9 +225,8 @@ def _results(world: World, r: Reading) -> list[dict[str, Any]]:
 
 def chart(data: Mapping[str, list[Mapping[str, Any]]]) -> dict[str, Any]:
     """The reply to a chart request: the smallest edits that take the candidates up."""
-    told: Mapping[str, Any] = next(
-        (w["distillation"] for w in data.get("working_memory", ()) if "distillation" in w), {}
-    )
+    working: Mapping[str, Any] = next((w for w in data.get("working_memory", ()) if "distillation" in w), {})
+    told: Mapping[str, Any] = working.get("distillation", {})
     items = [i for m in data.get("memory", ()) for i in m["items"]]
     known = [d for m in data.get("definitions", ()) for d in m["definitions"]]
     edits: list[dict[str, Any]] = []
@@ -246,6 +245,12 @@ def chart(data: Mapping[str, list[Mapping[str, Any]]]) -> dict[str, Any]:
         {"op": "DELETE", "id": t["id"], "why": t["why"]}
         for t in told.get("tags", ())
         if t["tag"] in ("stale", "harmful") and t["id"] not in taken
+    ]
+    taken = {e.get("id") for e in edits}
+    edits += [
+        {"op": "DELETE", "id": b["id"], "why": f"its query gives something else now: {b['why']}"}
+        for b in working.get("broken", ())
+        if b["id"] not in taken
     ]
     return {"edits": edits, "definitions": proposed}
 

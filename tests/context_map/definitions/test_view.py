@@ -181,7 +181,9 @@ def test_a_label_column_stands_beside_its_column_and_leaves_missing_values_alone
 
 
 def test_every_word_can_be_a_column() -> None:
-    words = [r[0] for r in duckdb.sql("SELECT keyword_name FROM duckdb_keywords()").fetchall()]
+    known = duckdb.sql("SELECT keyword_name, keyword_category FROM duckdb_keywords() ORDER BY 1").fetchall()
+    # Every word that needs quotes somewhere, and some of those that need none.
+    words = [w for w, kind in known if kind != "unreserved"] + [w for w, kind in known if kind == "unreserved"][::8]
     words += [
         "current_date",
         "current_user",

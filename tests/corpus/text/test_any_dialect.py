@@ -22,7 +22,7 @@ def tables(draw: st.DrawFn) -> list[list[str]]:
     return [[f"column{n}" for n in range(width)], *([f"t{cell}" for cell in row] for row in rows)]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     table=tables(),
     delimiter=st.sampled_from(",;\t|"),

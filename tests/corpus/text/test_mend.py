@@ -102,7 +102,7 @@ def test_blanks_before_quotes(load: Callable[..., Any]) -> None:
 FIELD = st.text("ab1,;\"' \n", max_size=6)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(FIELD, min_size=1, max_size=5), min_size=1, max_size=12))
 def test_every_line_is_accounted_for(load: Callable[..., Any], rows: list[list[str]]) -> None:
     """Whatever stands below the header: rows, rejects and what was left out add up, or the file is refused."""
