@@ -10,8 +10,8 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,11 +20,12 @@ from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source
 from peek_core.corpus.names import quoted
 from peek_core.corpus.profile import profile as profile_tables
+from peek_core.corpus.versions.choices import as_before, same_ways
 from peek_core.corpus.worker import (
     TwoFiles,
     compare_in_process,
     load_in_process,
-    propose_in_process,
+    receive_in_process,
     settle_in_process,
 )
 from peek_core.engines.duckdb_engine import DuckDBEngine
@@ -136,8 +137,7 @@ class Shelf:
 
     def next_version(self, dataset: Dataset, file: str, report: LoadReport) -> DatasetVersion:
         """What publishing a file would make; the number of a version that was deleted is not given again."""
-        number = max(dataset.version, dataset.options.get("numbered", 0)) + 1
-        return DatasetVersion(dataset.id, number, self._clock(), file, report)
+        return DatasetVersion(dataset.id, _next_number(dataset), self._clock(), file, report)
 
     def discard(self, file: str, sources: Sequence[SourceFile] = ()) -> None:
         """Drop a file that was not published, and the originals kept for it that no version needs."""
@@ -164,12 +164,12 @@ class Shelf:
         Returns the new file's name, how it was read, and what it is taken for; nothing is published.
         """
         held = self.version(dataset)
-        file, report, found = self._recognised(dataset, held, _as_before(sources, held.report), progress, cancelled)
-        if not found.tables and _as_before(sources, held.report) != list(sources):
+        file, report, found = self._recognised(dataset, held, as_before(sources, held.report), progress, cancelled)
+        if not found.tables and as_before(sources, held.report) != list(sources):
             # It came in another dialect this time.
             self.discard(file)
             file, report, found = self._recognised(dataset, held, sources, progress, cancelled)
-        again = _ways(sources, report, held.report, found)
+        again = same_ways(sources, report, held.report, found)
         if again:
             self.discard(file)
             file, report, found = self._recognised(dataset, held, again, progress, cancelled)
@@ -184,12 +184,17 @@ class Shelf:
         progress: Progress,
         cancelled: Callable[[], bool],
     ) -> tuple[str, LoadReport, Proposal]:
-        file, report = self._read(dataset, sources, None, progress, cancelled)
-        try:
-            return file, report, propose_in_process(self._beside(held, file, report), progress, cancelled)
-        except BaseException:
-            self.discard(file)
-            raise
+        file = self._new_file(dataset)
+        with _loading(sources):
+            report, found = receive_in_process(
+                sources,
+                self._root / "corpora" / file,
+                self._root / "corpora" / held.file,
+                held.report,
+                progress,
+                cancelled,
+            )
+        return file, report, found
 
     def settle(
         self,
@@ -199,11 +204,11 @@ class Shelf:
         agreed: Proposal,
         progress: Progress,
         cancelled: Callable[[], bool],
-    ) -> DatasetVersion:
-        """Give a received file the names that are known; returns the version it would be."""
+    ) -> tuple[DatasetVersion, DataDiff]:
+        """Give a received file the names that are known; returns the version it would be, and how its rows differ."""
         held = self.version(dataset)
-        named = settle_in_process(self._beside(held, file, report), agreed, progress, cancelled)
-        return self.next_version(dataset, file, named)
+        named, found = settle_in_process(self._beside(held, file, report), agreed, progress, cancelled)
+        return self.next_version(dataset, file, named), found
 
     def compare(
         self, old: DatasetVersion, new: DatasetVersion, progress: Progress, cancelled: Callable[[], bool]
@@ -243,16 +248,12 @@ class Shelf:
         progress: Progress,
         cancelled: Callable[[], bool],
     ) -> tuple[str, LoadReport]:
-        file = (
-            f"{dataset.id}-v{self.next_version(dataset, '', LoadReport((), ())).number}-{secrets.token_hex(3)}.duckdb"
-        )
-        try:
+        file = self._new_file(dataset)
+        with _loading(sources):
             return file, load_in_process(sources, self._root / "corpora" / file, progress, cancelled, base=base)
-        except OSError as failure:
-            raise UnreadableFile(
-                f"{sources[0].label} could not be loaded: {failure.strerror or failure}",
-                next="Check free space and permissions of the data directory.",
-            ) from failure
+
+    def _new_file(self, dataset: Dataset) -> str:
+        return f"{dataset.id}-v{_next_number(dataset)}-{secrets.token_hex(3)}.duckdb"
 
     def _kept(self, source: Source, file: SourceFile, keep: bool) -> SourceFile:
         if keep:
@@ -392,36 +393,20 @@ def run_query(engine: DuckDBEngine, limit: int = 1_000) -> RunQuery:
     return query
 
 
-def _as_before(sources: Sequence[Source], held: LoadReport) -> list[Source]:
-    """The sources with what was settled about reading the file they follow, where there was one of that kind."""
-
-    def settled(source: Source) -> Source:
-        suffix = Path(source.label).suffix.lower()
-        like = [s for s in held.sources if Path(s.name).suffix.lower() == suffix and s.choices != ReadChoices()]
-        if source.choices != ReadChoices() or len(like) != 1:
-            return source
-        return replace(source, choices=replace(like[0].choices, columns={}))
-
-    return [settled(s) for s in sources]
+def _next_number(dataset: Dataset) -> int:
+    return max(dataset.version, int(dataset.options.get("numbered", 0))) + 1
 
 
-def _ways(sources: Sequence[Source], report: LoadReport, held: LoadReport, found: Proposal) -> list[Source] | None:
-    """The sources with the columns read as those they were taken for, where their values allow it; None: they are."""
-    ways: dict[str, dict[str, str]] = {}
-    known = {t.name: {c.name: c for c in t.columns} for t in held.tables}
-    for match in found.tables:
-        table = next(t for t in report.tables if t.name == match.new)
-        for c in table.columns:
-            old = known[match.old].get(match.names.get(c.name, ""))
-            if old is not None and old.way != c.way and old.way in c.ways:
-                ways.setdefault(table.source, {})[c.name] = old.way
-    if not ways:
-        return None
-    read = {s.name: s.choices for s in report.sources}
-    return [
-        replace(s, choices=replace(read[s.label], columns={**read[s.label].columns, **ways.get(s.label, {})}))
-        for s in sources
-    ]
+@contextmanager
+def _loading(sources: Sequence[Source]) -> Iterator[None]:
+    """What the system refuses is said of the first file."""
+    try:
+        yield
+    except OSError as failure:
+        raise UnreadableFile(
+            f"{sources[0].label} could not be loaded: {failure.strerror or failure}",
+            next="Check free space and permissions of the data directory.",
+        ) from failure
 
 
 def load_sample(

@@ -26,7 +26,7 @@ from peek_core.store.sql_store import SqlStore
 from peek_core.values.codec import dump, load
 from peek_core.values.dataset import Dataset, DatasetVersion, LoadReport
 from peek_core.values.run_view import RunView
-from peek_core.values.versions import Proposal
+from peek_core.values.versions import DataDiff, Proposal
 
 CuratorOn = Callable[[DatasetVersion], Curator]
 """A curator of the dataset's map over the rows of a version, published or not."""
@@ -122,8 +122,11 @@ class Returning:
         """Give the arrival known names, as proposed or as agreed, and work out what accepting it would mean."""
         taken = agreed or arrival.proposal
         try:
-            version = self._shelf.settle(arrival.dataset, arrival.file, arrival.report, taken, progress, cancelled)
-            found = self._impact(self._shelf.version(arrival.dataset), version, None, progress, cancelled)
+            version, data = self._shelf.settle(
+                arrival.dataset, arrival.file, arrival.report, taken, progress, cancelled
+            )
+            current = StoreBook(self._store, arrival.dataset.id, self._arm).current()
+            found = self._impact(self._shelf.version(arrival.dataset), version, current, data, progress)
         except BaseException:
             self._shelf.discard(arrival.file, arrival.report.sources)
             raise
@@ -184,7 +187,8 @@ class Returning:
         if held is not None:
             return load(Impact, held)
         old, new = self._store.version(dataset, oldest), self._store.version(dataset, newest)
-        return self._impact(old, new, self.map_as_of(dataset, oldest), progress, cancelled)
+        data = self._shelf.compare(old, new, progress, cancelled)
+        return self._impact(old, new, self.map_as_of(dataset, oldest), data, progress)
 
     def map_as_of(self, dataset: str, number: int) -> ContextMap:
         """The map as it stood when version `number` of the data was the newest."""
@@ -216,12 +220,10 @@ class Returning:
         self,
         old: DatasetVersion,
         new: DatasetVersion,
-        known: ContextMap | None,
+        current: ContextMap,
+        data: DataDiff,
         progress: Progress,
-        cancelled: Callable[[], bool],
     ) -> Impact:
-        current = known if known is not None else StoreBook(self._store, old.dataset, self._arm).current()
-        data = self._shelf.compare(old, new, progress, cancelled)
         progress("checking the map", None)
         after, _ = self._curator(new).renewed(current, moved_numbers(data))
         progress("running earlier answers again", None)

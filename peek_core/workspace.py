@@ -425,6 +425,7 @@ class Workspace:
             self.store.trajectory(row),
             self.store.summary(row),
             row.feedback,
+            row.version,
         )
 
     def new_id(self) -> str:

@@ -5,7 +5,7 @@ how files are read, matched and compared.
 
     python -m peek_core.corpus.worker
 
-reads its job as one JSON line, {"do": "load" | "propose" | "settle" | "compare", "work": "...", …}, and writes JSON
+reads its job as one JSON line, {"do": "load" | "receive" | "settle" | "compare", "work": "...", …}, and writes JSON
 lines: {"stage": "...", "done": 0.4} while working, then as the last line {"made": {...}} or
 {"error": {"kind", "what", "where", "next"}}. The worker ends, and cleans up, when its standard input is closed.
 """
@@ -79,18 +79,38 @@ class TwoFiles:
         return {"do": do, "old": str(self.old), "new": str(self.new), **reports}
 
 
-def propose_in_process(two: TwoFiles, on_progress: Progress, cancelled: Callable[[], bool]) -> Proposal:
-    """`propose` in a worker process. Raises `Cancelled` or `Broken`."""
-    made = _done(two.job("propose"), work_folder(two.new), on_progress, cancelled)
-    return typing.cast(Proposal, build(Proposal, made))
+def receive_in_process(
+    sources: Sequence[Source],
+    target: Path,
+    old: Path,
+    before: LoadReport,
+    on_progress: Progress,
+    cancelled: Callable[[], bool],
+) -> tuple[LoadReport, Proposal]:
+    """`load_files`, and what the files are taken for beside the version in `old`; raises as `load_in_process`."""
+    job = {
+        "do": "receive",
+        "sources": [{**plain(s), "path": str(s.path)} for s in sources],
+        "target": str(target),
+        "base": None,
+        "old": str(old),
+        "new": str(target),
+        "before": plain(before),
+    }
+    try:
+        made = _done(job, work_folder(target), on_progress, cancelled)
+    except BaseException:
+        target.unlink(missing_ok=True)  # it is there before it is recognised
+        raise
+    return build(LoadReport, made["report"]), build(Proposal, made["proposal"])
 
 
 def settle_in_process(
     two: TwoFiles, agreed: Proposal, on_progress: Progress, cancelled: Callable[[], bool]
-) -> LoadReport:
-    """`settle` in a worker process. Raises `Cancelled` or `Broken`; then the new file may be left half settled."""
+) -> tuple[LoadReport, DataDiff]:
+    """`settle`, then `compare`. Raises `Cancelled` or `Broken`; then the new file may be left half settled."""
     made = _done({**two.job("settle"), "agreed": plain(agreed)}, work_folder(two.new), on_progress, cancelled)
-    return typing.cast(LoadReport, build(LoadReport, made))
+    return build(LoadReport, made["report"]), build(DataDiff, made["diff"])
 
 
 def compare_in_process(two: TwoFiles, on_progress: Progress, cancelled: Callable[[], bool]) -> DataDiff:
@@ -217,31 +237,35 @@ def _load(job: Mapping[str, Any], work: Path, tell: Progress) -> LoadReport:
     return load_files(sources, Path(job["target"]), base=base, progress=tell, work=work)
 
 
-def _two(job: Mapping[str, Any]) -> tuple[Path, Path, LoadReport, LoadReport]:
-    return Path(job["old"]), Path(job["new"]), build(LoadReport, job["before"]), build(LoadReport, job["after"])
-
-
-def _propose(job: Mapping[str, Any], work: Path, tell: Progress) -> Proposal:
+def _receive(job: Mapping[str, Any], work: Path, tell: Progress) -> Mapping[str, Any]:
+    report = _load(job, work, tell)
     tell("recognising the columns", None)
-    return propose(*_two(job), work)
+    found = propose(Path(job["old"]), Path(job["new"]), build(LoadReport, job["before"]), report, work)
+    return {"report": report, "proposal": found}
 
 
-def _settle(job: Mapping[str, Any], work: Path, tell: Progress) -> LoadReport:
+def _settle(job: Mapping[str, Any], work: Path, tell: Progress) -> Mapping[str, Any]:
+    old, new, before, after = _two(job)
     tell("giving known names", None)
-    return settle(*_two(job), build(Proposal, job["agreed"]))
+    report = settle(old, new, before, after, build(Proposal, job["agreed"]))
+    return {"report": report, "diff": compare(old, new, before, report, work, tell)}
 
 
 def _compare(job: Mapping[str, Any], work: Path, tell: Progress) -> DataDiff:
     return compare(*_two(job), work, tell)
 
 
-_JOBS: Mapping[str, Callable[[Mapping[str, Any], Path, Progress], LoadReport | Proposal | DataDiff]] = {
+def _two(job: Mapping[str, Any]) -> tuple[Path, Path, LoadReport, LoadReport]:
+    return Path(job["old"]), Path(job["new"]), build(LoadReport, job["before"]), build(LoadReport, job["after"])
+
+
+_JOBS: Mapping[str, Callable[[Mapping[str, Any], Path, Progress], LoadReport | DataDiff | Mapping[str, Any]]] = {
     "load": _load,
-    "propose": _propose,
+    "receive": _receive,
     "settle": _settle,
     "compare": _compare,
 }
-_SAID = {"load": "Loading", "propose": "Matching", "settle": "Naming", "compare": "Comparing"}
+_SAID = {"load": "Loading", "receive": "Loading", "settle": "Naming", "compare": "Comparing"}
 
 
 def _error(kind: str, what: str, where: str, next: str) -> Mapping[str, Any]:

@@ -45,6 +45,8 @@ class RunView:
     trajectory: Trajectory | None
     summary: Mapping[str, Any]
     feedback: str | None
+    version: int = 1
+    """The dataset version it was asked of."""
 
     @property
     def active(self) -> bool:

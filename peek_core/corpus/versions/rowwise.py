@@ -206,7 +206,6 @@ def _by_key(
     found = iter(row)
     made.changed = int(next(found))
     if made.added == made.rows_after:
-        made.changed = None
         return  # no row is in both
     made.cells = {c.name: int(next(found)) for c in others}
     for c in numbers:
