@@ -23,11 +23,11 @@ def ask(text: str, configuration: str | None = None) -> None:
     """Queue a question and point the address at it; `configuration`: how its requests are assembled."""
     if not dataset:
         return
-    without = definitions.left_out(dataset)
+    without, version = definitions.left_out(dataset), state.as_of(dataset)
     try:
         state.attempt_raw(
             lambda: st.query_params.update(
-                {state.RUN: w.ask(dataset, text, without=without, configuration=configuration)}
+                {state.RUN: w.ask(dataset, text, without=without, configuration=configuration, version=version)}
             )
         )
     except NeedsConsent:
@@ -101,6 +101,21 @@ def draw_page() -> None:
         )
 
 
+def newest_again() -> None:
+    del st.query_params[state.AS_OF]
+
+
+def earlier_version(number: int) -> None:
+    """Questions go to an earlier version: said where they are typed, with the way back."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="as-of"):
+        draw(
+            f'<div class="pk-note">Questions go to <b>version {number}</b>, with the map as it stood then. They teach '
+            "nothing.</div>",
+            width="content",
+        )
+        st.button("Back to the newest", key="newest", type="tertiary", on_click=newest_again)
+
+
 def stop() -> None:
     assert dataset is not None
     for run in w.active_runs(dataset):
@@ -108,7 +123,11 @@ def stop() -> None:
 
 
 def bottom(active: bool) -> None:
+    assert dataset is not None
     with st.bottom:
+        version = state.as_of(dataset)
+        if version is not None:
+            earlier_version(version)
         left, right = st.columns([0.64, 0.36], gap="large", vertical_alignment="center")
         with left, st.container(horizontal=True, gap="small", vertical_alignment="center"):
             text = st.chat_input(f"Ask about {w.dataset(dataset).title}", key="question")

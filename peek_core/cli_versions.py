@@ -14,12 +14,13 @@ from typing import Any
 from peek_core.context_map.map import EvidenceState
 from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source
+from peek_core.corpus.versions.pairing import corrected
 from peek_core.errors import Refused
-from peek_core.impact import Impact, ItemOutcome
+from peek_core.impact import Impact, ItemOutcome, column_said
 from peek_core.returning import Arrival
 from peek_core.values.canon import plain
 from peek_core.values.dataset import Dataset
-from peek_core.values.versions import ColumnDiff, ColumnMatch, Proposal, TableDiff, TableMatch
+from peek_core.values.versions import Proposal, TableDiff
 from peek_core.workspace import Workspace
 
 SHOWN = 40
@@ -49,36 +50,6 @@ def into(
 
 def _agreed(arrival: Arrival, agreed: Proposal) -> Arrival:
     return replace(arrival, proposal=agreed)
-
-
-def corrected(found: Proposal, matches: Sequence[str]) -> Proposal:
-    """The proposal with pairs a person named, as `NEW=OLD`; `NEW=` for none. Raises Refused for a name there is not."""
-    tables = list(found.tables)
-    for said in matches:
-        new, equals, old = said.partition("=")
-        at = next((n for n, t in enumerate(tables) if new in t.names or new in t.added), None)
-        if not equals or at is None:
-            raise Refused(f"The file has no column {new!r}", next="Name columns as the proposal does.")
-        if old and old not in [*tables[at].names.values(), *tables[at].gone]:
-            raise Refused(f"The dataset has no column {old!r}", next="Name columns as the proposal does.")
-        tables[at] = paired(tables[at], new, old or None)
-    return replace(found, tables=tuple(tables))
-
-
-def paired(table: TableMatch, new: str, old: str | None) -> TableMatch:
-    """The table with one column taken for another one, or (None) for a new one; nobody asks about it any more."""
-    before = {c.new: c for c in table.columns}
-    kept = [c for c in table.columns if c.new != new and c.old != old]
-    if old is not None:
-        label = before[new].label if new in before else new
-        kept.append(ColumnMatch(old, new, label, 1.0, "you said so", True))
-    all_new = [*before, *table.added]
-    all_old = [*(c.old for c in table.columns), *table.gone]
-    known = {c.old for c in kept}
-    kept.sort(key=lambda c: all_old.index(c.old))
-    gone = tuple(o for o in all_old if o not in known)
-    added = tuple(n for n in all_new if n not in {c.new for c in kept})
-    return replace(table, columns=tuple(kept), gone=gone, added=added, certain=True)
 
 
 def proposal_text(found: Proposal) -> str:
@@ -157,34 +128,6 @@ def _table(t: TableDiff) -> list[str]:
     lines = [f"  {t.name}: {t.rows_before:,} → {t.rows_after:,} rows; {moved}{by}{said}"]
     lines += [f"    {c.name}: {said}" for c in t.columns if (said := column_said(c))]
     return lines
-
-
-def column_said(c: ColumnDiff) -> str:
-    """One column's difference in words; empty where there is none to speak of."""
-    if c.type_before is None:
-        return f"new, {(c.type_after or '').lower()}"
-    if c.type_after is None:
-        return "gone"
-    parts = [
-        f"now called “{c.label_after}”" if c.label_before != c.label_after else "",
-        f"{c.type_before.lower()} → {c.type_after.lower()}" if c.type_before != c.type_after else "",
-        f"all numbers are {c.factor:g} times what they were" if c.factor is not None else "",
-        c.damage,
-        f"new: {_values(c.new_count, [m.value for m in c.new_values])}" if c.new_count else "",
-        f"vanished: {_values(c.vanished_count, [m.value for m in c.vanished])}" if c.vanished_count else "",
-        _missing(c),
-    ]
-    return "; ".join(filter(None, parts))
-
-
-def _values(count: int | None, shown: Sequence[str]) -> str:
-    more = (count or 0) - len(shown[:6])
-    return ", ".join(f"“{v}”" for v in shown[:6]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _missing(c: ColumnDiff) -> str:
-    a, b = c.nulls_before or 0.0, c.nulls_after or 0.0
-    return f"missing in {a:.1%} → {b:.1%}" if abs(a - b) >= 0.02 else ""
 
 
 def versions(w: Workspace, dataset: Dataset) -> tuple[list[dict[str, Any]], str]:

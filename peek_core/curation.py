@@ -118,6 +118,10 @@ class Curator:
         answer = run.trajectory.answer if run.trajectory else None
         if answer is None or run.status not in ("answered", "partly"):
             raise Refused("There is no answer to keep", next="Ask again, or add the item by hand.")
+        if run.version != self._version:
+            raise Refused(
+                f"The answer is of version {run.version} of the data, the map of {self._version}", next="Ask again."
+            )
         current = self._book.current()
         known = current.item(kept_answers(current).get(run.id, ""))
         if known is not None:

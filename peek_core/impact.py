@@ -6,13 +6,13 @@ Everything in it comes from queries that ran; no model is asked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from peek_core.consequences import ChangedAnswer
 from peek_core.context_map.map import ContextMap, EvidenceState
-from peek_core.values.versions import DataDiff
+from peek_core.values.versions import ColumnDiff, DataDiff
 
 
 @dataclass(frozen=True)
@@ -104,3 +104,31 @@ def definition_outcomes(
             )
         )
     return tuple(found)
+
+
+def column_said(c: ColumnDiff) -> str:
+    """One column's difference in words; empty where there is none to speak of."""
+    if c.type_before is None:
+        return f"new, {(c.type_after or '').lower()}"
+    if c.type_after is None:
+        return "gone"
+    parts = [
+        f"now called “{c.label_after}”" if c.label_before != c.label_after else "",
+        f"{c.type_before.lower()} → {c.type_after.lower()}" if c.type_before != c.type_after else "",
+        f"all numbers are {c.factor:g} times what they were" if c.factor is not None else "",
+        c.damage,
+        f"new: {_values(c.new_count, [m.value for m in c.new_values])}" if c.new_count else "",
+        f"vanished: {_values(c.vanished_count, [m.value for m in c.vanished])}" if c.vanished_count else "",
+        _missing(c),
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _values(count: int | None, shown: Sequence[str]) -> str:
+    more = (count or 0) - len(shown[:6])
+    return ", ".join(f"“{v}”" for v in shown[:6]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _missing(c: ColumnDiff) -> str:
+    a, b = c.nulls_before or 0.0, c.nulls_after or 0.0
+    return f"missing in {a:.1%} → {b:.1%}" if abs(a - b) >= 0.02 else ""

@@ -188,9 +188,13 @@ class Workspace:
         with self.shelf.engine(self.view(dataset)) as engine:
             return engine.query(query, limit=limit)
 
-    def export_csv(self, dataset: str, query: str, target: Path, arm: str = MAIN) -> int:
-        """The whole result of a query as CSV, formula starts neutralised; returns its rows."""
-        with self.shelf.engine(self.view(dataset, arm)) as engine:
+    def export_csv(self, dataset: str, query: str, target: Path, arm: str = MAIN, version: int | None = None) -> int:
+        """The whole result of a query as CSV, formula starts neutralised; returns its rows. `version`: an earlier one."""
+        view = self.view(dataset, arm)
+        if version is not None and version != self.store.dataset(dataset).version:
+            then = self.returning.map_as_of(dataset, version)
+            view = self.shelf.view(self.store.version(dataset, version), then.active)
+        with self.shelf.engine(view) as engine:
             return engine.export_csv(query, str(target))
 
     # Questions

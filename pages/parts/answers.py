@@ -52,7 +52,9 @@ def marked(text: str, figures: Sequence[Mapping[str, Any]], run: str) -> str:
 
 
 def question(view: RunView, first: bool) -> None:
-    draw(f'<div class="pk-q{" first" if first else ""}" id="q-{esc(view.id)}">{esc(view.question)}</div>')
+    newest = state.workspace().dataset(view.dataset).version
+    of = f" {tag(f'version {view.version}', 'line')}" if view.version != newest else ""
+    draw(f'<div class="pk-q{" first" if first else ""}" id="q-{esc(view.id)}">{esc(view.question)}{of}</div>')
 
 
 def answered(view: RunView, last: bool, ask: Any, kept: str | None) -> None:
@@ -154,7 +156,7 @@ def download(view: RunView, sql: str, key: str) -> None:
     """The whole result, run again when the button is pressed."""
     st.download_button(
         "Download as CSV",
-        lambda: state.csv_of(view.dataset, sql),
+        lambda: state.csv_of(view.dataset, sql, view.version),
         f"peek-{view.id}.csv",
         "text/csv",
         key=f"csv-{key}",

@@ -17,6 +17,7 @@ TITLES = {
     "ask": "Ask",
     "context_map": "Context map",
     "explain": "Explain",
+    "versions": "Versions",
     "load_report": "Load report",
     "demo": "Demo",
     "settings": "Settings",

@@ -20,6 +20,8 @@ from peek_core.workspace import Workspace
 DATASET = "dataset"
 """Widget key and URL parameter of the dataset bar."""
 RUN = "run"
+AS_OF = "version"
+"""URL parameter: the version of the data that questions go to, where it is not the newest."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -63,12 +65,20 @@ def run_id() -> str | None:
     return str(value) if value else None
 
 
-def csv_of(dataset: str, sql: str) -> bytes:
-    """The whole result of a query as CSV, run now; formula starts neutralised."""
+def as_of(dataset: str) -> int | None:
+    """The earlier version that questions go to; None where it is the newest."""
+    value = st.query_params.get(AS_OF, "")
+    held = workspace().dataset(dataset)
+    there = {v.number for v in workspace().returning.versions(dataset)}
+    return int(value) if value.isdecimal() and int(value) in there - {held.version} else None
+
+
+def csv_of(dataset: str, sql: str, version: int | None = None) -> bytes:
+    """The whole result of a query as CSV, run now on the version it was asked of; formula starts neutralised."""
     w = workspace()
     target = w.shelf.upload_path(".csv")
     try:
-        w.export_csv(dataset, sql, target)
+        w.export_csv(dataset, sql, target, version=version)
         return target.read_bytes()
     finally:
         target.unlink(missing_ok=True)

@@ -142,7 +142,9 @@ def _compared(con: duckdb.DuckDBPyConnection, table: str, column: ColumnDiff, ro
         return _valued(con, table, column)
     before, after = column.type_before, column.type_after
     assert before and after
-    if kind_of(before) == kind_of(after) in ("number", "time") and "TIME" not in (before, after):
+    drawn = kind_of(before) == kind_of(after) in ("number", "time") and "TIME" not in (before, after)
+    # A key has no distribution, and two scales have none in common.
+    if drawn and column.name != rows.key and column.factor is None:
         return replace(column, bins=_bins(con, table, column))
     return column
 

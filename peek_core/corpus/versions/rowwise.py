@@ -19,7 +19,8 @@ UNIQUE = 0.98
 """So many of the rows a key has to tell apart, in both versions."""
 _LONG_KEY = 64
 _SPREAD = 0.01
-_RATIOS = 20_000
+_FEW = 1_000
+_SOME = 20_000
 """Rows whose numbers are divided by each other; a factor that holds throughout holds in some."""
 _WHOLE = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "HUGEINT", "UBIGINT")
 
@@ -131,8 +132,8 @@ def _key(
         a, b = before[c.name], after[c.name]
         if kind_of(c.before) not in ("number", "text") or "DOUBLE" in (c.before, c.after):
             continue
-        # Counts are estimates: a few percent off.
-        if any(f.filled < UNIQUE * f.rows or f.distinct < 0.85 * f.rows for f in (a, b)):
+        # Counts are estimates, a few percent off, and worse for a handful of rows: they only save counting many.
+        if any(f.filled < UNIQUE * f.rows or (f.rows > _FEW and f.distinct < 0.85 * f.rows) for f in (a, b)):
             continue
         name, shares = quoted(c.name), []
         for where in (OLD, NEW):
@@ -185,37 +186,42 @@ def _by_key(
         made.changed = 0
         return
     coarse = _coarser(con, table, others)
-    differs = {c.name: _differs(c, coarse.get(c.name, "")) for c in others}
     # Keys that stand twice tell nothing of a single row. The windows cost a sort, so only where they are needed.
     once = "" if exact and key.name not in made.damage else " QUALIFY count(*) OVER (PARTITION BY __k) = 1"
-    parts = [f"count(*) FILTER ({' OR '.join(differs.values())})"]
-    numbers = [c for c in others if c.kind == "number"]
+    both = f"(SELECT * FROM {old}{once}) a JOIN (SELECT * FROM {new}{once}) b USING (__k)"
+    _ratios(con, both, [c for c in others if c.kind == "number"], made)
+    differs = {c.name: _differs(c, coarse.get(c.name, ""), made.factors.get(c.name)) for c in others}
     texts = [c for c in others if c.before == c.after == "VARCHAR"]
+    parts = [f"count(*) FILTER ({' OR '.join(differs.values())})"]
     parts += [f"count(*) FILTER ({d})" for d in differs.values()]
-    some = f"hash(__k) % {max(1, made.rows_after // _RATIOS)} = 0"
-    parts += [
-        f"quantile_cont(b.{quoted(c.name)}::DOUBLE / a.{quoted(c.name)}, [0.05, 0.5, 0.95]) "
-        f"FILTER (a.{quoted(c.name)} <> 0 AND {some})"
-        for c in numbers
-    ]
     parts += [f"count(*) FILTER ({damage.prefixed_sql('a.' + quoted(c.name), 'b.' + quoted(c.name))})" for c in texts]
-    row = con.execute(
-        f"SELECT {', '.join(parts)} FROM (SELECT * FROM {old}{once}) a JOIN (SELECT * FROM {new}{once}) b USING (__k)"
-    ).fetchone()
+    row = con.execute(f"SELECT {', '.join(parts)} FROM {both}").fetchone()
     assert row is not None
     found = iter(row)
     made.changed = int(next(found))
     if made.added == made.rows_after:
         return  # no row is in both
     made.cells = {c.name: int(next(found)) for c in others}
-    for c in numbers:
-        _note_factor(c.name, next(found), made)
     for c in texts:
         said = damage.prefixed(int(next(found)))
         made.damage |= {c.name: damage.joined(made.damage.get(c.name, ""), said)} if said else {}
     for name, unit in coarse.items():
         said = f"times came to the {'second' if unit == 'minute' else 'minute'}, before to the {unit}"
         made.damage[name] = damage.joined(made.damage.get(name, ""), said)
+
+
+def _ratios(con: duckdb.DuckDBPyConnection, both: str, numbers: Sequence[Shared], made: Rows) -> None:
+    """Notes numbers that were all multiplied by one factor, judged by some of the rows."""
+    if not numbers:
+        return
+    some = f"WHERE hash(__k) % {max(1, made.rows_after // _SOME)} = 0"
+    parts = [
+        f"quantile_cont(b.{quoted(c.name)}::DOUBLE / a.{quoted(c.name)}, [0.05, 0.5, 0.95]) FILTER (a.{quoted(c.name)} <> 0)"
+        for c in numbers
+    ]
+    row = con.execute(f"SELECT {', '.join(parts)} FROM {both} {some}").fetchone()
+    for c, found in zip(numbers, row or (), strict=True):
+        _note_factor(c.name, found, made)
 
 
 def _note_factor(name: str, quantiles: Sequence[float] | None, made: Rows) -> None:
@@ -226,8 +232,12 @@ def _note_factor(name: str, quantiles: Sequence[float] | None, made: Rows) -> No
         made.factors[name] = float(f"{middle:.4g}")
 
 
-def _differs(c: Shared, coarser: str) -> str:
+def _differs(c: Shared, coarser: str, factor: float | None) -> str:
     a, b = f"a.{quoted(c.name)}", f"b.{quoted(c.name)}"
+    if factor is not None:
+        # What was multiplied throughout is one change of the column, not one of each row.
+        expected = f"{a}::DOUBLE * {factor!r}"
+        return f"coalesce(abs({b} - {expected}) > {_SPREAD} * abs({expected}) + 1e-9, ({a} IS NULL) <> ({b} IS NULL))"
     if coarser:
         return f"date_trunc('{coarser}', {a}) IS DISTINCT FROM date_trunc('{coarser}', {b})"
     if c.before == c.after == "VARCHAR":
