@@ -10,8 +10,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from pages.parts import route, state
-from pages.parts.html import draw, esc, tag
+from pages.parts import arrival, route, state
+from pages.parts.html import draw, esc, tag, words
 from pages.parts.loading import Order, load_with_progress
 from peek_core.corpus.load import SUFFIXES, Source
 from peek_core.samples import NAMES, sample
@@ -39,10 +39,13 @@ def bring() -> None:
         choices = (f"one dataset with {len(files)} tables", f"{len(files)} datasets")
         together = st.radio("Make of them", choices, key="together", horizontal=True) == choices[0]
     path = st.text_input("or a path on this machine, for large files", key="path", placeholder="/data/export.csv")
+    into = next_of([f.name for f in files] or [path.strip()]) if together else None
     title = ""
-    if len(files) < 2 or together:
+    if into is None and (len(files) < 2 or together):
         title = st.text_input("Name of the dataset", key="title", placeholder="taken from the file").strip()
     if st.button("Load", type="primary", key="load", disabled=not (files or path.strip())):
+        if into is not None:
+            arrival.bring_to(into, files, path.strip())
         if files:
             made = load_uploads(files, title, together)
         else:
@@ -53,6 +56,25 @@ def bring() -> None:
         if len(made) == 1:
             route.go("load_report", dataset=made[0].id)
         st.rerun()
+
+
+def next_of(names: Sequence[str]) -> str | None:
+    """The dataset a person says these files are the next export of; one whose files are called alike is proposed."""
+    held = {d.id: d.title for d in w.datasets()}
+    if not held or not any(names):
+        return None
+    options = ["", *held]
+    likely = w.returning.likely(names)
+    return (
+        st.selectbox(
+            "Make of it",
+            options,
+            index=options.index(likely) if likely else 0,
+            format_func=lambda id: f"the next export of {words(held[id])}" if id else "a new dataset",
+            key=f"into-{'-'.join(names)[:80]}",
+        )
+        or None
+    )
 
 
 def load_uploads(files: Sequence[UploadedFile], title: str, together: bool) -> list[Dataset]:
@@ -121,7 +143,7 @@ def line(held: Dataset) -> None:
         st.button("Ask", key=f"open-{held.id}", on_click=open_dataset, args=(held.id,))
         act = st.menu_button(
             "",
-            ["Load report", "Rename", "Delete"],
+            ["Versions", "Load report", "Rename", "Delete"],
             icon=":material/more_horiz:",
             key=f"menu-{held.id}",
             type="tertiary",
@@ -130,8 +152,8 @@ def line(held: Dataset) -> None:
         rename(held)
     elif act == "Delete":
         delete(held)
-    elif act == "Load report":
-        open_dataset(held.id, "load_report")
+    elif act in ("Load report", "Versions"):
+        open_dataset(held.id, "load_report" if act == "Load report" else "versions")
         st.rerun()
 
 

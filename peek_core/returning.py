@@ -6,9 +6,14 @@ are compared, pages and terminals. Nothing changes before `accept`.
 
 from __future__ import annotations
 
+import calendar
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rapidfuzz import fuzz
 
 from peek_core.book import StoreBook
 from peek_core.consequences import rerun
@@ -28,6 +33,12 @@ from peek_core.values.dataset import Dataset, DatasetVersion, LoadReport
 from peek_core.values.run_view import RunView
 from peek_core.values.versions import DataDiff, Proposal
 
+CHANGING = frozenset(m.lower() for m in (*calendar.month_name, *calendar.month_abbr)) | {
+    "copy",
+    "final",
+    "new",
+    "export",
+}
 CuratorOn = Callable[[DatasetVersion], Curator]
 """A curator of the dataset's map over the rows of a version, published or not."""
 
@@ -64,6 +75,16 @@ class Depends:
     map_versions: int
     """Versions of the map that were verified on it."""
     newest: bool
+
+
+ALIKE = 80
+"""How alike two file names have to be, of 100."""
+
+
+def _stem(name: str) -> str:
+    """A file's name without what changes from export to export: numbers, months, copies."""
+    words = re.split(r"[\W_\d]+", Path(name).stem.lower())
+    return " ".join(w for w in words if w and w not in CHANGING)
 
 
 def _silent(stage: str, done: float | None) -> None: ...
@@ -157,6 +178,20 @@ class Returning:
             self._shelf.discard(what.version.file, what.version.report.sources)
         else:
             self._shelf.discard(what.file, what.report.sources)
+
+    def likely(self, names: Sequence[str]) -> str | None:
+        """The dataset whose newest files are called much like these, months and counters aside; None for none or several."""
+        wanted = [_stem(name) for name in names]
+        found = [
+            d.id
+            for d in self._store.datasets()
+            if any(
+                fuzz.ratio(a, _stem(s.name)) >= ALIKE
+                for a in wanted
+                for s in self._store.version(d.id, d.version).report.sources
+            )
+        ]
+        return found[0] if len(found) == 1 else None
 
     # Versions that are there
 

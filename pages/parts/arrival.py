@@ -9,11 +9,12 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from pages.parts import impact, state
+from pages.parts import impact, route, state
 from pages.parts.html import draw, esc, head, percent, table, tag, words
 from pages.parts.loading import with_progress
 from peek_core.corpus.desk import Progress
@@ -47,6 +48,7 @@ def bring(dataset: str) -> None:
         )
         if st.button("Open the sample’s next export", type="primary", key="next-sample"):
             receive("Reading the next export", lambda tell, stopped: w.returning.receive_sample(dataset, tell))
+            st.rerun()
     files = st.file_uploader(
         "The next file",
         type=[s.removeprefix(".") for s in SUFFIXES],
@@ -56,11 +58,24 @@ def bring(dataset: str) -> None:
     )
     path = st.text_input("or a path on this machine", key="next-path", placeholder="/data/next_export.csv").strip()
     if st.button("Read it", key="next-load", disabled=not (files or path)):
-        if files:
-            from_uploads(dataset, files)
-        else:
-            source = Path(path).expanduser()
-            receive(f"Reading {source.name[:60]}", _reading(dataset, [Source(source, source.name)], keep=False))
+        read(dataset, files, path)
+        st.rerun()
+
+
+def bring_to(dataset: str, files: Sequence[UploadedFile], path: str) -> NoReturn:
+    """Read files brought elsewhere as the dataset's next export, and go where it is decided on."""
+    read(dataset, files, path)
+    state.choose(dataset)
+    route.go("versions", dataset=dataset)
+
+
+def read(dataset: str, files: Sequence[UploadedFile], path: str) -> None:
+    """Uploads, or else a path on the server."""
+    if files:
+        from_uploads(dataset, files)
+    else:
+        source = Path(path).expanduser()
+        receive(f"Reading {source.name[:60]}", _reading(dataset, [Source(source, source.name)], keep=False))
 
 
 def _reading(dataset: str, sources: Sequence[Source], keep: bool = True) -> Work:
@@ -88,7 +103,6 @@ def receive(title: str, work: Work) -> None:
     made = with_progress(title, work)
     if made is not None:
         st.session_state[HELD] = made
-    st.rerun()
 
 
 def settle(arrival: Arrival) -> None:

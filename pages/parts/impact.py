@@ -127,7 +127,7 @@ def answers(found: Impact) -> None:
     draw(head("Earlier answers", f"{n} run again, {len(found.answers)} are others now"))
     if not found.answers:
         draw(
-            f'<div class="pk-note">{"No earlier answer changed." if n else "No earlier answer could be run again."}</div>'
+            f'<div class="pk-note">{"No earlier answer changed." if n else "There is none whose query can be run on both versions."}</div>'
         )
         return
     rows = [[esc(a.question), esc(a.before), esc(a.after)] for a in found.answers]

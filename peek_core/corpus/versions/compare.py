@@ -137,14 +137,15 @@ def _compared(con: duckdb.DuckDBPyConnection, table: str, column: ColumnDiff, ro
     """A column that both versions have: its values or its distribution, and how its cells moved."""
     column = replace(column, changed=rows.cells.get(column.name), factor=rows.factors.get(column.name))
     column = replace(column, damage=damage.joined(rows.damage.get(column.name, ""), column.damage))
+    if column.name == rows.key:
+        return column  # what came and went of it are the rows
     most = max(column.distinct_before or 0, column.distinct_after or 0)
     if most <= FEW * 1.1:  # the count is an estimate
         return _valued(con, table, column)
     before, after = column.type_before, column.type_after
     assert before and after
     drawn = kind_of(before) == kind_of(after) in ("number", "time") and "TIME" not in (before, after)
-    # A key has no distribution, and two scales have none in common.
-    if drawn and column.name != rows.key and column.factor is None:
+    if drawn and column.factor is None:  # two scales have no bars in common
         return replace(column, bins=_bins(con, table, column))
     return column
 
