@@ -126,9 +126,8 @@ def answers(found: Impact) -> None:
     n = found.answers_run
     draw(head("Earlier answers", f"{n} run again, {len(found.answers)} are others now"))
     if not found.answers:
-        draw(
-            f'<div class="pk-note">{"No earlier answer changed." if n else "There is none whose query can be run on both versions."}</div>'
-        )
+        said = "No earlier answer changed." if n else "There is none whose query can be run on both versions."
+        draw(f'<div class="pk-note">{said}</div>')
         return
     rows = [[esc(a.question), esc(a.before), esc(a.after)] for a in found.answers]
     draw(table(["Question", "Was", "Is now"], rows))

@@ -113,7 +113,8 @@ def conversation_record(turns: Sequence[Turn], sharing: Sharing) -> SourceRecord
     """The last three turns: question, answer, final SQL, result shape."""
     kept = turns[-CONVERSATION_TURNS:]
     lines = [
-        "EARLIER QUESTIONS of this conversation (a follow-up, if it is one, builds on the last: re-run its SQL as a CTE):"
+        "EARLIER QUESTIONS of this conversation (a follow-up, if it is one, builds on the last: re-run its SQL as a CTE, or "
+        "change it where it adds up already; scratch tables it made are gone):"
     ]
     for t in kept:
         answer = (

@@ -77,7 +77,7 @@ def chart(
         scope=Scope.NONE,
         priority=Priority.NEVER,
         role="user",
-        text=f"{state}{_told(broken)}\n\nDistillation:\n{canonical_json(distillation.as_data())}",
+        text=f"{state}{_told(broken)}\n\nDistillation:\n{canonical_json(_readable(distillation))}",
         data={
             "distillation": distillation.as_data(),
             "budget": budget,
@@ -87,6 +87,13 @@ def chart(
     )
     done = call("chart", [rules, *context, found], schema=SCHEMA)
     return read(done.text, distillation, version)
+
+
+def _readable(distillation: Distillation) -> dict[str, Any]:
+    """Without what only people are shown: counts of the log that are not those the Distiller names."""
+    told = distillation.as_data()
+    told["orientation"] = {k: v for k, v in told["orientation"].items() if k != "counted"}
+    return told
 
 
 def _told(broken: Sequence[MapItem]) -> str:

@@ -187,10 +187,25 @@ HEAD_SHARE = 0.6
 """Share of the budget that the first steps of a long run may take; its last steps have the rest."""
 
 
+OBSERVATION_CHARS = 1_600
+"""What a long run's observations are shortened to before whole steps are left out: code tells more than rows."""
+
+
 def kept(steps: Sequence[Step], count: TokenCounter, budget: int) -> tuple[Step, ...]:
-    """Whole steps of a run within `budget` tokens: from its head and its tail, at least the last one."""
+    """Steps of a run within `budget` tokens: observations shortened first, then only its head and its tail, at least the
+    last step."""
+    if sum(count(_step_text(step)) for step in steps) > budget:
+        steps = [replace(step, observation=_shortened(step.observation)) for step in steps]
     head, tail = head_and_tail([count(_step_text(step)) for step in steps], budget)
     return (*steps[:head], *steps[tail:])
+
+
+def _shortened(observation: str) -> str:
+    if len(observation) <= OBSERVATION_CHARS:
+        return observation
+    half = OBSERVATION_CHARS // 2
+    left = len(observation) - 2 * half
+    return f"{observation[:half]}\n… {left:,} characters left out …\n{observation[-half:]}"
 
 
 def head_and_tail(sizes: Sequence[int], budget: int) -> tuple[int, int]:

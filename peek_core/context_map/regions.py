@@ -174,6 +174,9 @@ def _note(column: exp.Column, one: _Found) -> None:
         around = around.parent
     if isinstance(around, exp.Between):
         others: list[exp.Expr | None] = [around.args.get("low"), around.args.get("high")]
+        low, high = others
+        if isinstance(low, exp.Literal) and isinstance(high, exp.Literal) and not low.is_string and not high.is_string:
+            one.values.add(f"{low.this} to {high.this}")
     elif isinstance(around, exp.In):
         others = list(around.expressions)
     elif isinstance(around, (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)):

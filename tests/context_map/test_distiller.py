@@ -94,3 +94,10 @@ def test_a_model_can_not_widen_the_tolerance_until_nothing_is_shown(data: Any, t
 @given(st.text(max_size=300))
 def test_no_reply_breaks_reading(reply: str) -> None:
     read(reply, 1)
+
+
+def test_rows_go_before_code_does() -> None:
+    """A step that printed much is shown with less of what it printed; what the others did stays."""
+    held = kept(steps(8_000, 8_000, 8_000), lambda text: len(text) // 4, 1_500)
+    assert [s.n for s in held] == [1, 2, 3]
+    assert all("characters left out" in s.observation for s in held)

@@ -5,6 +5,7 @@ Owns: the value `Definition`, the order, what people and prompts are told of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -35,6 +36,7 @@ ADDED = ("derived", "label_column")
 """Kinds that make a column instead of changing one."""
 PAIRS_SHOWN = 3
 Scalar = str | int | float | bool
+_LITERAL = re.compile(r"'[^']*'|(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,16 @@ class Definition:
         """The column of the view it is about."""
         return self.new_column if self.kind in ADDED else self.column
 
+    @property
+    def stated(self) -> bool:
+        """Whether the question it was proposed in states it: every value it speaks of, or its unit, stands there."""
+        said = f" {self.question.casefold()} "
+        spoken = [*map(str, self.values), *self.mapping, *([self.unit] if self.unit else [])]
+        spoken += [t.strip("'") for t in _LITERAL.findall(self.expression)]
+        return bool(self.question and spoken) and all(
+            re.search(rf"(?<!\w){re.escape(t.casefold())}(?!\w)", said) for t in spoken
+        )
+
     def same_rule(self, other: Definition) -> bool:
         """True when both say the same of the same column."""
         return _content(self) == _content(other)
@@ -167,7 +179,8 @@ def lines(definitions: Sequence[Definition], without: Sequence[str] = ()) -> lis
     """One for each that is compiled into the view, only proposed, or switched off for this question (`without`)."""
     found = []
     for d in definitions:
-        remark = "" if d.state == "on" else " (proposed, NOT applied in the view)"
+        whose = "stated by the person" if d.stated else "proposed from the data"
+        remark = "" if d.state == "on" else f" ({whose}, NOT applied in the view)"
         if d.id in without:
             remark = " (switched off for this question, NOT applied in the view)"
         if d.state in ("on", "proposed") or d.id in without:

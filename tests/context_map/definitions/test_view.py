@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 
@@ -87,8 +88,10 @@ def test_the_prompt_block_says_which_are_only_proposed() -> None:
     on = Definition(**{**EXCLUDE.__dict__, "state": "on"})
     assert [line.whole for line in lines([on, SENTINEL])] == [
         "[def-1] no tests: rows with status = 'test' don't count",
-        "[def-2] 99 is missing: nps = 99 is missing (proposed, NOT applied in the view)",
+        "[def-2] 99 is missing: nps = 99 is missing (proposed from the data, NOT applied in the view)",
     ]
+    (told,) = lines([replace(SENTINEL, question="NPS 99 means not asked. What is the average NPS?")])
+    assert told.remark == " (stated by the person, NOT applied in the view)"
     off = Definition(**{**on.__dict__, "id": "def-3"})
     assert lines([on, off], without=("def-3",))[1].whole == (
         "[def-3] no tests: rows with status = 'test' don't count (switched off for this question, NOT applied in the view)"
