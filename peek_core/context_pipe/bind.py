@@ -65,6 +65,11 @@ class Binder:
         """Whether the record's content is at hand."""
         return record.load is None or id(record) in self._bound
 
+    def at_hand(self, record: SourceRecord) -> PromptSection | None:
+        """The section of a record that was bound already."""
+        held = self._bound.get(id(record))
+        return held[1] if held is not None else None
+
     def section(self, record: SourceRecord) -> PromptSection:
         """The bound section of a record; the same record object gives the same section object."""
         held = self._bound.get(id(record))

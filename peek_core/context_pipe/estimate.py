@@ -5,7 +5,7 @@ Owns: that estimate. Refuses to know: pressure, and what will be decided.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from peek_core.context_pipe.bind import Binder
 from peek_core.context_pipe.catalog import Held
@@ -13,6 +13,25 @@ from peek_core.context_pipe.rules.held import short_form
 from peek_core.context_pipe.rules.working import Placed
 from peek_core.context_pipe.stats import PipelineStats
 from peek_core.values.sources import SourceRecord
+
+
+def estimates(
+    records: Sequence[SourceRecord],
+    binder: Binder,
+    stats: PipelineStats,
+    factors: Mapping[str, float],
+    held: Held,
+    gates: Collection[str],
+) -> tuple[int, ...]:
+    """`estimated` of each; a long run has many that nothing was ever done to."""
+    touched = held.cleared | held.spilled | held.trimmed | held.dropped
+    bound, factor = binder.at_hand, factors.get
+    return tuple(
+        estimated(r, binder, stats, factors, held, gates)
+        if (s := bound(r)) is None or r.name in touched
+        else round(s.tokens * factor(s.kind, 1.0))
+        for r in records
+    )
 
 
 def estimated(

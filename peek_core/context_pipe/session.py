@@ -18,7 +18,7 @@ from peek_core.context_pipe.bind import Binder, Redact
 from peek_core.context_pipe.cache_model import KEPT, Trail, known, trail
 from peek_core.context_pipe.catalog import DEFAULT, Configuration, Held, Snapshot
 from peek_core.context_pipe.emergent import EmergentQueue
-from peek_core.context_pipe.estimate import estimated
+from peek_core.context_pipe.estimate import estimated, estimates
 from peek_core.context_pipe.latch import SessionLatches
 from peek_core.context_pipe.ledger import Ledger
 from peek_core.context_pipe.stats import PipelineStats
@@ -137,7 +137,7 @@ class RunSession:
         return Snapshot(
             source=source,
             records=records,
-            estimates=tuple(estimated(r, self.binder, stats, factors, kept, config.rules) for r in records),
+            estimates=estimates(records, self.binder, stats, factors, kept, config.rules),
             counter=a.counter[0],
             provider=provider.name,
             model=provider.model,

@@ -13,15 +13,18 @@ from itertools import groupby, pairwise
 
 from peek_core.context_pipe.rules.working import Placed, RuleContext
 from peek_core.values.call_trace import Decision
-from peek_core.values.sources import ANCHORS
+from peek_core.values.sources import ANCHORS, Scope
 
 NAME = "order_by_volatility"
+_RANKS = {scope: scope.rank for scope in Scope}
 Unit = tuple[Placed, ...]
 
 
 def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed, ...], Decision]:
     """Reorder; keeps every section and every token."""
     total = context.tokens(placed)
+    if _rising(placed):
+        return tuple(placed), Decision(NAME, False, "already in order of volatility", total, total)
     units = [tuple(unit) for _, unit in groupby(placed, key=lambda p: p.record.pair or id(p))]
     ordered = [u for segment in _segments(units) for u in _sorted(segment)]
     moved = _moved(ordered, units)
@@ -35,6 +38,20 @@ def apply(placed: Sequence[Placed], context: RuleContext) -> tuple[tuple[Placed,
         return _flat(old), Decision(NAME, False, reason, total, total)
     reason = f"{len(moved)} sections moved: global, session, this turn"
     return _flat(ordered), Decision(NAME, True, reason, total, total, tuple(p.record.name for p in _flat(moved)))
+
+
+def _rising(placed: Sequence[Placed]) -> bool:
+    """Whether nothing is less volatile than what stands before it since the last anchor: then nothing moves."""
+    last = 0
+    for p in placed:
+        if p.record.kind in ANCHORS:
+            last = 0
+            continue
+        rank = _RANKS[p.record.scope]
+        if rank < last:
+            return False
+        last = rank
+    return True
 
 
 def _segments(units: Sequence[Unit]) -> list[list[Unit]]:
