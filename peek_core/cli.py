@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from peek_core import cli_explain, cli_lab, cli_load, cli_map, cli_text, cli_versions, settings
+from peek_core.cli_curate import LOOKS, brought_data, brought_text
 from peek_core.comparison import Arms, Comparisons, played
 from peek_core.context_pipe.catalog import CONFIGURATIONS
-from peek_core.curation import FORMS
 from peek_core.errors import NotFound, PeekError, Refused
 from peek_core.lab.ablations import ABLATIONS
 from peek_core.providers.simulator import PROFILES, Simulator
@@ -54,8 +54,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="peek", description="Question one dataset again and again.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name: str, do: Callable[[argparse.Namespace], int], help: str) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, help=help, description=help)
+    def command(name: str, do: Callable[[argparse.Namespace], int], help: str, **more: Any) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=help, description=help, **more)
         made.add_argument("--json", action="store_true", help="print JSON on stdout")
         made.add_argument(
             "--data-dir", type=Path, metavar="DIR", help="where datasets and maps are kept (PEEK_DATA_DIR)"
@@ -125,19 +125,29 @@ def _parser() -> argparse.ArgumentParser:
         help="ask this version of the data, with the map as it stood; teaches nothing",
     )
     assembled(ask)
-    mapped = command("map", _map, "Print the context map, or change it.")
-    mapped.add_argument("dataset")
-    mapped.add_argument("act", nargs="?", choices=cli_map.ACTS)
-    mapped.add_argument(
-        "id",
-        nargs="?",
-        help="item or definition; for `keep` a run, for `admit` a number of `refused`, for `add` the section "
-        "(cr, cu, dc, ps, rr, ep)",
+    mapped = command(
+        "map",
+        _map,
+        "Print the context map, or change it.",
+        epilog=cli_map.ACTS_SAID,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    mapped.add_argument("text", nargs="?", help="new text for edit and add; the number for score")
+    mapped.add_argument("dataset")
+    mapped.add_argument("act", nargs="?", choices=cli_map.ACTS, metavar="ACT", help="one of the acts below")
+    mapped.add_argument("id", nargs="?", metavar="ID", help="item, definition, or what else the act names first")
+    mapped.add_argument("text", nargs="?", metavar="TEXT", help="what the act names second")
     mapped.add_argument("--evidence", metavar="SQL", help="query whose present result proves the text")
-    mapped.add_argument("--as", dest="form", choices=FORMS, default="sql", help="what `export` writes")
-    mapped.add_argument("--to", type=Path, metavar="DIR", help="folder `export` writes its files to, instead of stdout")
+    mapped.add_argument(
+        "--as",
+        dest="form",
+        choices=cli_map.FORMS,
+        default="sql",
+        help="what `export` writes: the curated view as sql or dbt, or the map in another form",
+    )
+    mapped.add_argument("--redacted", action="store_true", help="`export` the map without its values")
+    mapped.add_argument(
+        "--to", metavar="WHERE", help="folder `export` writes its files to, instead of stdout; dataset `copy` copies to"
+    )
     sql = command("sql", _sql, "Run one query on the dataset's curated view.")
     sql.add_argument("dataset")
     sql.add_argument("query")
@@ -288,15 +298,22 @@ def _follow(w: Workspace, run: str) -> RunView:
 def _map(args: argparse.Namespace) -> int:
     with _open(args) as w:
         dataset = w.dataset(args.dataset)
-        if args.act == "export":
-            files = cli_map.exported(w, dataset, args.form, args.to)
-            _print(args, {"files": files}, cli_text.files_text(files, args.to))
+        if args.act in LOOKS:
+            _print(args, *LOOKS[args.act](w, dataset.id, args.id, args.text))
+        elif args.act == "export":
+            to = Path(args.to) if args.to else None
+            files = cli_map.exported(w, dataset, args.form, to, redacted=args.redacted)
+            _print(args, {"files": files}, cli_text.files_text(files, to))
         elif args.act == "coverage":
             queries, tables = cli_map.coverage(w, dataset.id)
             _print(args, {"queries": queries, "tables": tables}, cli_text.coverage(queries, tables))
         elif args.act == "refused":
             kept = w.curator(dataset.id).refused()
             _print(args, {"refused": cli_map.refused_data(kept)}, cli_text.refused(kept))
+        elif args.act in ("import", "copy"):
+            changed, done = cli_map.bring(w, dataset, args)
+            data = {**cli_map.map_data(w, changed), "brought": brought_data(done)}
+            _print(args, data, f"{brought_text(done)}\n{cli_text.map_text(done.map, data)}")
         else:
             _changed_map(args, w, dataset)
     return 0
@@ -307,7 +324,8 @@ def _changed_map(args: argparse.Namespace, w: Workspace, dataset: Dataset) -> No
     done = cli_map.change(w, dataset.id, args) if args.act else None
     if done is not None and not args.json:
         print(cli_text.preview(done.preview, done.earlier), flush=True)
-    data = cli_map.map_data(w, dataset)
+    # The act may have turned a dial of the map.
+    data = cli_map.map_data(w, w.dataset(dataset.id))
     if done is not None:
         data["accepted"] = done.as_data()
     _print(args, data, cli_text.map_text(w.map(dataset.id), data))

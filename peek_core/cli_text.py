@@ -132,7 +132,8 @@ def table_text(table: Table, limit: int = 40) -> str:
 def map_text(current: ContextMap, data: Mapping[str, Any]) -> str:
     """The map as people read it."""
     state = f", frozen ({current.frozen_why})" if current.frozen else ""
-    lines = [f"version {current.version}, {data['tokens']:,} of {data['budget']:,} tokens{state}"]
+    review = ", the agent's edits wait for review" if data.get("review") else ""
+    lines = [f"version {current.version}, {data['tokens']:,} of {data['budget']:,} tokens{state}{review}"]
     for i in current.items:
         marks = "".join(f" {m}" for m in ("pinned", "locked", "frozen") if getattr(i, m))
         lines.append(f"{i.score:>3}  [{i.id}] {i.text}  ({i.state}{': ' + i.detail if i.detail else ''}{marks})")

@@ -107,7 +107,9 @@ class Comparisons:
     ) -> None:
         """Ask each question under both arms, one after the other."""
         arms = Arms(id)
-        settings = replace(self._w.map_settings(self._w.store.dataset(dataset)), auto_accept=True)
+        # Nobody is there to accept or to take anything.
+        held = self._w.map_settings(self._w.store.dataset(dataset))
+        settings = replace(held, auto_accept=True, review=False)
         for question in questions:
             if stopped():
                 return

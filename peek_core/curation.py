@@ -1,4 +1,4 @@
-"""Acts of a person on the map: pin, lock, freeze, edit, score, add, delete, definitions, budget, undo.
+"""Acts of a person on the map: pin, lock, freeze, edit, score, add, delete, definitions, budget, and those of `curating`.
 
 Owns: what each act does and the event it leaves. Refuses to know: pages and terminals. Every act is one map version.
 """
@@ -6,32 +6,32 @@ Owns: what each act does and the event it leaves. Refuses to know: pages and ter
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from peek_core import deciding
-from peek_core.book import StoreBook
 from peek_core.context_map import map as maps
-from peek_core.context_map.definitions import Definition, DefinitionState, from_data
+from peek_core.context_map.definitions import DefinitionState, from_data
 from peek_core.context_map.definitions.export import dbt_files, plain_sql
 from peek_core.context_map.evictor import Eviction, evict, pin_refusal
-from peek_core.context_map.evidence import gather, verified
-from peek_core.context_map.history import MapEvent, unlearned
+from peek_core.context_map.evidence import verified
+from peek_core.context_map.history import NEW_DATA, MapEvent, Told, evicted
 from peek_core.context_map.map import ContextMap, Edit, Evidence, MapItem, MapSection, render
 from peek_core.context_map.proposals import propose
-from peek_core.context_map.slots import slotted
-from peek_core.deciding import Bench, Preview
-from peek_core.errors import NotFound, PeekError, Refused
-from peek_core.ports import RunQuery, TokenCounter
-from peek_core.settings import MapSettings
+from peek_core.context_map.steps import BACK, FORTH, taken_back
+from peek_core.curating.bringing import Bringing
+from peek_core.curating.hands import template_of
+from peek_core.curating.past import Past
+from peek_core.curating.reviewing import Reviewing
+from peek_core.deciding import Preview
+from peek_core.errors import NotFound, Refused
+from peek_core.ports import RunQuery
 from peek_core.values.dataset import LoadReport
 from peek_core.values.run_view import RunView
 from peek_core.values.trajectory import Table
 
 KEPT_CHARS = 400
-NEW_DATA = "new_data"
-"""The event of a map held against a new dataset version; map versions before it belong to earlier data."""
 FORMS = ("sql", "dbt")
 """What the curated view can be exported as."""
 MARKS = {"pin": "pinned", "lock": "locked", "freeze": "frozen"}
@@ -65,21 +65,18 @@ class Refusal:
         return str(told.get("name") or f"{kind} of {where or '–'}")
 
 
-class Curator:
-    """One person's hands on one map. `query_view(definitions)` gives a query function over the view they make."""
+@dataclass(frozen=True)
+class Weight:
+    """What an edit would cost, in tokens of the rendered map: before it, and with it while everybody is still there."""
 
-    def __init__(
-        self,
-        book: StoreBook,
-        settings: MapSettings,
-        count: TokenCounter,
-        query_with: Callable[[Callable[[RunQuery], Any], tuple[Definition, ...]], Any],
-        columns: Mapping[str, Mapping[str, str]],
-        version: int,
-    ) -> None:
-        self._book, self._settings, self._count = book, settings, count
-        self._query_with, self._version = query_with, version
-        self._bench = Bench(columns, version, lambda use: query_with(use, ()))
+    tokens_before: int
+    tokens_after: int
+    would_evict: tuple[MapItem, ...]
+    """Who would leave when it is saved."""
+
+
+class Curator(Past, Reviewing, Bringing):
+    """One person's hands on one map."""
 
     def mark(self, id: str, act: str, on: bool = True) -> ContextMap:
         """pin, lock or freeze an item, or take it back. A pin that can't fit the budget is refused."""
@@ -104,7 +101,7 @@ class Curator:
         """Add an item by hand; a query given becomes its evidence with the result it has now."""
         current = self._book.current()
         evidence, state = self._evidence(current, sql)
-        edit = Edit("ADD", section=section, text=text, evidence=evidence, template=_template(text, evidence))
+        edit = Edit("ADD", section=section, text=text, evidence=evidence, template=template_of(text, evidence))
         new, item, refusal = maps.apply(current, edit, author="person", state=state)
         if refusal or item is None:
             raise Refused(f"The item can't be added: {refusal}")
@@ -128,7 +125,7 @@ class Curator:
             return current, known
         text = textwrap.shorten(f"{run.question.rstrip(' ?.')}? {answer.text}", KEPT_CHARS, placeholder=" …")
         evidence, state = self._evidence(current, answer.sql)
-        edit = Edit("ADD", section="rr", text=text, evidence=evidence, template=_template(text, evidence))
+        edit = Edit("ADD", section="rr", text=text, evidence=evidence, template=template_of(text, evidence))
         new, item, refusal = maps.apply(current, edit, author="person", run=run.id, question=run.question, state=state)
         if refusal or item is None:
             raise Refused(f"The answer can't be kept: {refusal}")
@@ -151,7 +148,7 @@ class Curator:
             if sql in (None, known) and text == item.text
             else self._evidence(current, sql if sql is not None else known)
         )
-        edit = Edit("REPLACE", id=id, text=text, evidence=evidence, template=_template(text, evidence))
+        edit = Edit("REPLACE", id=id, text=text, evidence=evidence, template=template_of(text, evidence))
         new, changed, refusal = maps.apply(current, edit, author="person", state=state)
         if refusal == "changes nothing":
             return current
@@ -165,10 +162,10 @@ class Curator:
 
     def refused(self) -> tuple[Refusal, ...]:
         """What updates refused, newest first; what was admitted by hand since is left out."""
-        taken = {e.body.get("refusal") for _, _, e in self._book.events("admit")}
-        return tuple(
-            _refusal(id, number, e) for id, number, e in reversed(self._book.events("refuse")) if id not in taken
-        )
+        events = self._book.events("refuse", "admit", BACK, FORTH)
+        back = taken_back(events)
+        taken = {t.event.body.get("refusal") for t in events if t.event.name == "admit" and t.version not in back}
+        return tuple(_refusal(t) for t in reversed(events) if t.event.name == "refuse" and t.id not in taken)
 
     def admit(self, id: int) -> ContextMap:
         """Apply by hand what was refused; a query that fails or does not show what the text says is left out."""
@@ -185,7 +182,7 @@ class Curator:
         state: maps.EvidenceState = "unverifiable"
         if edit.op != "DELETE":
             evidence, state = self._evidence_for(current, edit)
-            edit = replace(edit, evidence=evidence, template=_template(edit.text, evidence))
+            edit = replace(edit, evidence=evidence, template=template_of(edit.text, evidence))
         new, item, refusal = maps.apply(current, edit, author="person", state=state)
         if refusal or item is None:
             raise Refused(f"It can't be admitted: {refusal}", next="Add it by hand, as an item of its own.")
@@ -255,49 +252,35 @@ class Curator:
             return dbt_files(source, self._bench.columns, active)
         return {"curated.sql": plain_sql(self._bench.columns, active)}
 
-    def restore(self, number: int) -> ContextMap:
-        """Make an earlier version the newest one; ids stay used up, so nothing inherits a dead item's score."""
-        current, old = self._book.current(), self._book.at(number)
-        new = replace(
-            old,
-            version=current.version,
-            next_number=current.next_number,
-            questions=current.questions,
-            next_definition=current.next_definition,
-        )
-        # Its definitions may speak of an earlier version of the data.
-        new, measured = deciding.remeasured(new, self._bench)
-        return self._save(current, new, MapEvent("restore", "", {"version": number}, "person"), *measured)
-
     def apply_budget(self) -> tuple[ContextMap, tuple[Eviction, ...]]:
         """Evict until the map fits the present settings."""
         current = self._book.current()
         new, gone = self.preview(self._settings.budget, self._settings.order)
         if not gone:
             return current, ()
-        events = [
-            MapEvent("evict", g.item.id, {"text": g.item.text, "why": g.why, "score": g.item.score}, "person")
-            for g in gone
-        ]
-        return self._save(current, new, *events), gone
+        return self._save(current, new, *evicted(gone, "person")), gone
 
     def preview(self, budget: int, order: str) -> tuple[ContextMap, tuple[Eviction, ...]]:
         """Who would leave under a budget and order; changes nothing."""
         return evict(self._book.current(), budget, self._count, order=order, grace=self._settings.grace)
 
-    def taught(self, run: str) -> bool:
-        """Whether a question changed the map, and that was not undone yet."""
-        undone = {e.body.get("run") for _, _, e in self._book.events("unlearn")}
-        return run not in undone and self._book.version_of(run) is not None
+    def weigh(self, id: str | None, section: str, text: str) -> Weight:
+        """What saving a text would cost: of a new item of a section (`id` None), or in place of what an item says.
 
-    def unlearn(self, run: str) -> ContextMap:
-        """Undo what one question taught; what a person or a later question changed since stays."""
-        number = self._book.version_of(run)
-        if number is None or not self.taught(run):
-            raise Refused("This question taught the map nothing", next="There is nothing to undo.")
-        current = self._book.current()
-        new = unlearned(current, self._book.at(number - 1), self._book.at(number))
-        return self._save(current, new, MapEvent("unlearn", "", {"run": run, "version": number}, "person"))
+        Changes nothing. Raises NotFound, and Refused where it could not be saved.
+        """
+        current = self._book.current() if id is None else self._item(id)[0]
+        edit = Edit("ADD", section=section, text=text) if id is None else Edit("REPLACE", id=id, text=text)
+        new, item, refusal = maps.apply(current, edit, author="person")
+        if refusal == "changes nothing":
+            new, refusal = current, None
+        if refusal or item is None:
+            raise Refused(f"It can't be saved: {refusal}")
+        self._fits(item)
+        s = self._settings
+        _, gone = evict(new, s.budget, self._count, order=s.order, grace=s.grace)
+        before, after = (self._count(render(m.items)) for m in (current, new))
+        return Weight(before, after, tuple(g.item for g in gone))
 
     def renew(self, moved: Mapping[tuple[str, str], str] | None = None) -> ContextMap:
         """Hold the map against a new dataset version: a map that froze itself learns again, and all is verified.
@@ -347,56 +330,17 @@ class Curator:
         ]
         return replace(new, items=checked), events
 
-    def _evidence(self, current: ContextMap, sql: str | None) -> tuple[Evidence | None, maps.EvidenceState]:
-        if not sql or not sql.strip():
-            return None, "unverifiable"
-        return self._query_with(lambda query: gather(sql, query, self._version), current.active), "holds"
 
-    def _evidence_for(self, current: ContextMap, edit: Edit) -> tuple[Evidence | None, maps.EvidenceState]:
-        """What the refused edit's query shows now; none where it fails or does not show what the text says."""
-        try:
-            evidence, state = self._evidence(current, edit.evidence.sql if edit.evidence else None)
-        except PeekError:
-            return None, "unverifiable"
-        if evidence is None or slotted(edit.text, evidence.expect, evidence.sql).loose:
-            return None, "unverifiable"
-        return evidence, state
-
-    def _fits(self, item: MapItem) -> None:
-        size = self._count(render([item]))
-        if size > self._settings.budget:
-            raise Refused(f"The item alone would take {size:,} of {self._settings.budget:,} tokens", next="Shorten it.")
-
-    def _item(self, id: str) -> tuple[ContextMap, MapItem]:
-        current = self._book.current()
-        item = current.item(id)
-        if item is None:
-            raise NotFound(f"There is no item {id!r} in the map")
-        return current, item
-
-    def _save(self, current: ContextMap, new: ContextMap, *events: MapEvent) -> ContextMap:
-        """Commit; items added by hand may push others out, so the budget is held here too."""
-        fitted, gone = evict(
-            new, self._settings.budget, self._count, order=self._settings.order, grace=self._settings.grace
-        )
-        out = [MapEvent("evict", g.item.id, {"text": g.item.text, "why": g.why, "score": g.item.score}) for g in gone]
-        return self._book.commit(current, fitted, [*events, *out])
-
-
-def _refusal(id: int, version: int, event: MapEvent) -> Refusal:
-    body = event.body
+def _refusal(told: Told) -> Refusal:
+    body = told.event.body
+    why = str(body.get("why", ""))
     definition = body.get("definition")
     if definition is not None:
-        return Refusal(id, version, str(body.get("why", "")), None, definition)
+        return Refusal(told.id, told.version, why, None, definition)
     sql = body.get("evidence")
     evidence = Evidence(sql, ()) if isinstance(sql, str) else None
     edit = Edit(body["op"], body.get("id", ""), body.get("section", ""), body.get("text", ""), evidence)
-    return Refusal(id, version, str(body.get("why", "")), edit, None)
-
-
-def _template(text: str, evidence: Evidence | None) -> str:
-    """The slots of a text a person wrote; what the evidence does not show is theirs to answer for."""
-    return slotted(maps.one_line(text), evidence.expect, evidence.sql).template if evidence else ""
+    return Refusal(told.id, told.version, why, edit, None)
 
 
 def kept_answers(current: ContextMap) -> dict[str, str]:

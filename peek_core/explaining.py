@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 
 from peek_core.asking import Collaborators
 from peek_core.context_pipe.beside import Against, Beside, against
+from peek_core.context_pipe.change_cost import CacheCost, change_cost
 from peek_core.context_pipe.dataset_sums import DatasetSums, Spent, dataset_sums
 from peek_core.context_pipe.replay import Replay, replay
 from peek_core.endpoints import NO_MODEL
 from peek_core.ports import Provider
-from peek_core.values.call_trace import CallTrace
+from peek_core.values.call_trace import STEP, CallTrace
 from peek_core.values.events import Event
 from peek_core.values.run_view import RunHead
 
@@ -76,6 +77,11 @@ class Explainer:
         hashes = [s.hash for s in call.explain.sections]
         held = self._s.store.texts(dataset, [*hashes, *([reply] if reply else [])])
         return held, held.get(reply) if reply else None
+
+    def cache_cost(self, dataset: str, arm: str = "peek") -> CacheCost | None:
+        """What the next request pays for any change of the map, estimated by the latest one; None before there is one."""
+        newest = self._s.store.latest_call(dataset, arm, STEP)
+        return None if newest is None else change_cost(newest)
 
     def replay(self, id: str, *, today: bool = False) -> Replay:
         """Plan a stored call again and compare; `today`: with the statistics of now. Raises NotFound or Refused."""

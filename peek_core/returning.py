@@ -18,10 +18,11 @@ from rapidfuzz import fuzz
 from peek_core.book import StoreBook
 from peek_core.consequences import rerun
 from peek_core.context_map.definitions import Definition
+from peek_core.context_map.history import NEW_DATA
 from peek_core.context_map.map import ContextMap
 from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source
-from peek_core.curation import NEW_DATA, Curator, spelling_folds
+from peek_core.curation import Curator, spelling_folds
 from peek_core.datasets import Shelf, run_query
 from peek_core.errors import PeekError, Refused
 from peek_core.impact import Impact, definition_outcomes, item_outcomes, moved_numbers
@@ -228,13 +229,13 @@ class Returning:
     def map_as_of(self, dataset: str, number: int) -> ContextMap:
         """The map as it stood when version `number` of the data was the newest."""
         book = StoreBook(self._store, dataset, self._arm)
-        later = [at for _, at, event in book.events(NEW_DATA) if event.body["version"] > number]
+        later = [told.version for told in book.events(NEW_DATA) if told.event.body["version"] > number]
         return book.at(min(later) - 1) if later else book.current()
 
     def depends(self, dataset: str, number: int) -> Depends:
         """What deleting a version would leave without its rows."""
         book = StoreBook(self._store, dataset, self._arm)
-        marks = sorted((event.body["version"], at) for _, at, event in book.events(NEW_DATA))
+        marks = sorted((told.event.body["version"], told.version) for told in book.events(NEW_DATA))
         start = max((at for version, at in marks if version <= number), default=1)
         end = min((at for version, at in marks if version > number), default=book.current().version + 1)
         questions = self._store.runs_by_version(dataset).get(number, 0)

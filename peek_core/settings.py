@@ -84,6 +84,8 @@ class MapSettings:
     definition_cap: int = 400
     """Tokens of the definitions block, which stands outside the budget."""
     auto_accept: bool = False
+    review: bool = False
+    """Whether the agent's edits wait as suggestions until a person takes them."""
     error_patterns: bool = False
     """Whether the agent may use the sixth section of the released code."""
     trajectory_tokens: int = 8_192

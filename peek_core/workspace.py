@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from peek_core import deciding, tokens
+from peek_core.agents.observation import Sharing
 from peek_core.asking import Asking, Collaborators, Order
 from peek_core.book import StoreBook
 from peek_core.consequences import ChangedAnswer, of_definition
 from peek_core.context_map.definitions import Definition
+from peek_core.context_map.exchange import carried
 from peek_core.context_map.map import ContextMap
 from peek_core.context_map.regions import Regions, joined, of_run
 from peek_core.context_map.worth import cannot_pay
@@ -27,6 +29,7 @@ from peek_core.context_pipe.assemble import Prepared
 from peek_core.context_pipe.catalog import CONFIGURATIONS
 from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import Source
+from peek_core.curating.bringing import Brought
 from peek_core.curation import Curator, spelling_folds
 from peek_core.datasets import Shelf, View, load_sample, make_directory, run_query
 from peek_core.endpoints import Endpoints
@@ -34,6 +37,7 @@ from peek_core.errors import NotFound, Refused
 from peek_core.explaining import Explainer
 from peek_core.jobs import CancelSignal, JobManager
 from peek_core.meters import Meters
+from peek_core.policies.seen import Seen, seen
 from peek_core.ports import Clock, PriceBook, Provider, QueryOutcome, RunQuery
 from peek_core.prices import PriceTable
 from peek_core.returning import Returning
@@ -395,6 +399,20 @@ class Workspace:
             self.shelf.columns(version),
             version.number,
         )
+
+    def copy_map(self, source: str, target: str, arm: str = MAIN) -> Brought:
+        """Bring what is known of one dataset to another of its family: what its evidence shows there too, anew; and its
+        definitions as proposals. Raises Refused for the same dataset."""
+        if source == target:
+            raise Refused("A map can't be copied to its own dataset", next="Name another one.")
+        return self.curator(target, arm).bring(*carried(self.map(source, arm)))
+
+    def seen(self, dataset: str, arm: str = MAIN) -> Seen:
+        """What whoever answers sees of the map. Raises NeedsConsent where it was not chosen yet what may be shared."""
+        held = self.store.dataset(dataset)
+        literals = self.endpoints.sharing(held, self.endpoints.provider()) is not Sharing.SCHEMA_ONLY
+        cap = self.map_settings(held).definition_cap
+        return seen(self.map(dataset, arm), self._count[1], cap=cap, literals=literals)
 
     def map_settings(self, dataset: Dataset) -> MapSettings:
         """The dataset's own dials over the defaults."""

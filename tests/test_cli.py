@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from peek_core import settings
+from peek_core import cli_map, settings
 from peek_core.book import StoreBook
 from peek_core.cli import main
 from peek_core.context_map.history import MapEvent
@@ -340,3 +340,153 @@ def test_a_question_can_leave_a_definition_out(
     args = ["ask", dataset, "How many tickets are there?", "--without", "def-1", "--data-dir", str(tmp_path / "data")]
     assert main(args) == 0
     assert "Left out for this question: “rows with status 'test' don't count”." in capsys.readouterr().out
+
+
+@pytest.fixture
+def mapped(peek: Peek, tickets: Path) -> str:
+    """A dataset whose map holds two items written by hand."""
+    dataset = str(peek("load", str(tickets), "--dataset", "Dump")[0]["dataset"])
+    peek("map", dataset, "add", "cr", "100 tickets, one a row", "--evidence", "SELECT count(*) FROM tickets")
+    peek("map", dataset, "add", "cu", "One row is one ticket.")
+    return dataset
+
+
+def texts(data: dict[str, Any]) -> list[str]:
+    return [i["text"] for i in data["items"] if i["kind"] == "prose"]
+
+
+def test_undo_and_redo(peek: Peek, mapped: str) -> None:
+    assert texts(peek("map", mapped, "undo")[0]) == ["100 tickets, one a row"]
+    assert texts(peek("map", mapped, "redo")[0]) == ["100 tickets, one a row", "One row is one ticket."]
+    assert peek("map", mapped, "redo", code=4)[0]["error"] == "There is nothing to redo"
+    peek("map", mapped, "undo")
+    peek("map", mapped, "undo")
+    assert peek("map", mapped, "undo", code=4)[0]["error"] == "There is nothing to undo"
+
+
+def test_the_graveyard_and_back(peek: Peek, told: Told, mapped: str) -> None:
+    assert told("map", mapped, "graveyard") == "Nobody left the map.\n"
+    peek("map", mapped, "delete", "cu-00002")
+    ((left,),) = [peek("map", mapped, "graveyard")[0]["graveyard"]]
+    assert (left["id"], left["how"], left["by"], left["version"], left["run"]) == (
+        "cu-00002",
+        "deleted",
+        "person",
+        3,
+        None,
+    )
+    assert told("map", mapped, "graveyard").startswith(
+        "[cu-00002] One row is one ticket.\n       deleted by the person in version 3, 20"
+    )
+    assert texts(peek("map", mapped, "revive", "cu-00002")[0]) == ["100 tickets, one a row", "One row is one ticket."]
+    assert "lists those that did" in peek("map", mapped, "revive", "cu-00099", code=4)[0]["next"]
+    assert peek("map", mapped, "revive", code=4)[0]["error"] == "`revive` needs the id of an item that left"
+
+
+def test_blame_and_diff_go_word_by_word(peek: Peek, told: Told, mapped: str) -> None:
+    peek("map", mapped, "edit", "cu-00002", "One row is one support ticket.")
+    peek("map", mapped, "score", "cu-00002", "2")
+    lines = told("map", mapped, "blame", "cu-00002").splitlines()
+    assert [line.split("  ")[-1] for line in lines if line.startswith("v")] == [
+        "born by the person", "edited by the person", "scored by the person",
+    ]  # fmt: skip
+    assert lines[1] == "    {+One row is one ticket.+}"
+    assert lines[3] == "    One row is one {+support +}ticket." and lines[5] == "    0 → 2"
+    (blamed,) = peek("map", mapped, "blame", "cr-00001")
+    assert [(m["what"], m["evidence"]) for m in blamed["moments"]] == [("born", "SELECT count(*) FROM tickets")]
+    assert told("map", mapped, "diff", "2", "4") == (
+        "changed    cu-00002  One row is one {+support +}ticket.\nre-scored  cu-00002  [-0-]{+2+}\n"
+    )
+    (data,) = peek("map", mapped, "diff", "2", "3")
+    assert data["changes"][0]["words"] == [["One row is one ", "same"], ["support ", "new"], ["ticket.", "same"]]
+    assert told("map", mapped, "diff", "2", "2") == "Nothing differs.\n"
+    assert peek("map", mapped, "diff", "2", code=4)[0]["next"] == "peek map DATASET diff 3 5"
+    assert "no map version 99" in peek("map", mapped, "diff", "2", "99", code=4)[0]["error"]
+    assert peek("map", mapped, "blame", code=4)[0]["error"] == "`blame` needs the id of an item"
+
+
+def test_what_a_model_sees_has_its_tokens_beside_it(peek: Peek, told: Told, mapped: str) -> None:
+    (data,) = peek("map", mapped, "seen")
+    assert [r["name"] for r in data["records"]] == ["definitions", "context map"]
+    assert len(data["sha256"]) == 64 and sum(r["tokens"] for r in data["records"]) == data["tokens"]
+    lines = told("map", mapped, "seen").splitlines()
+    assert [line[8:] for line in lines if not line.endswith("---")][:-1] == data["text"].split("\n")
+    assert lines[-1].endswith("in all (estimated by o200k)")
+
+
+def test_a_map_goes_out_in_four_forms_and_comes_back(
+    peek: Peek, told: Told, mapped: str, tickets: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    for form, name in (("text", "map.txt"), ("json", "map.json"), ("markdown", "map.md"), ("agents", "AGENTS.md")):
+        peek("map", mapped, "export", "--as", form, "--to", str(out))
+        assert "One row is one ticket." in (out / name).read_text("utf-8")
+    assert "100" not in told("map", mapped, "export", "--as", "markdown", "--redacted")
+    assert told("map", mapped, "export", "--as", "text").startswith("## Context Roadmap\n[cr-00001] 100 tickets")
+    assert "can't be written without values" in peek("map", mapped, "export", "--redacted", code=4)[0]["error"]
+    section = (out / "AGENTS.md").read_bytes()
+    (out / "AGENTS.md").write_bytes(b"# Mine\r\n" + section + b"after\r\n")
+    peek("map", mapped, "delete", "cu-00002")
+    peek("map", mapped, "export", "--as", "agents", "--to", str(out))
+    merged = (out / "AGENTS.md").read_bytes().decode()
+    assert merged.startswith("# Mine\r\n<!-- peek:begin -->") and merged.endswith("<!-- peek:end -->\nafter\r\n")
+    assert "One row" not in merged
+
+    other = peek("load", str(tickets))[0]["dataset"]
+    (done,) = peek("map", other, "import", str(out / "map.json"))
+    assert [(a["id"], a["text"], a["state"]) for a in done["brought"]["added"]] == [
+        ("cr-00001", "100 tickets, one a row", "holds"),
+        ("cu-00002", "One row is one ticket.", "unverifiable"),
+    ]
+    assert texts(done) == ["100 tickets, one a row", "One row is one ticket."]
+    said = told("map", other, "import", str(out / "map.txt"))
+    assert said.startswith("2 passed over\n  passed over: 100 tickets, one a row  (cr-00001 already says this)\n")
+    refused = peek("map", other, "import", str(out / "map.md"), code=4)[0]
+    assert (refused["where"], refused["error"]) == ("line 1", "'# Context map of Dump' is no line of a context map")
+    assert "No such file" in peek("map", other, "import", str(out / "none"), code=4)[0]["error"]
+    (out / "bytes").write_bytes(b"\xff\xfe")
+    assert "no UTF-8 text" in peek("map", other, "import", str(out / "bytes"), code=4)[0]["error"]
+    assert peek("map", other, "import", code=4)[0]["error"] == "`import` needs a file"
+
+
+def test_a_map_is_copied_to_a_named_dataset(peek: Peek, mapped: str, tickets: Path) -> None:
+    other = peek("load", str(tickets), "--dataset", "Next month")[0]["dataset"]
+    (done,) = peek("map", mapped, "copy", "--to", "Next month")
+    assert [a["text"] for a in done["brought"]["added"]] == ["100 tickets, one a row", "One row is one ticket."]
+    assert texts(peek("map", other)[0]) == texts(done)
+    assert peek("map", mapped, "copy", code=4)[0]["error"] == "`copy` needs another dataset"
+    assert "its own dataset" in peek("map", mapped, "copy", "--to", mapped, code=4)[0]["error"]
+
+
+def test_under_review_the_agents_edits_wait(peek: Peek, told: Told, tickets: Path) -> None:
+    dataset = peek("load", str(tickets))[0]["dataset"]
+    assert told("map", dataset, "suggestions") == "No suggestion waits.\n"
+    assert peek("map", dataset, "review", "on")[0]["review"] is True
+    assert "the agent's edits wait for review" in told("map", dataset)
+    peek("ask", dataset, "How many tickets are there?")
+    assert [i["id"] for i in peek("map", dataset)[0]["items"]] == ["def-1"], "a definition is a proposal in any case"
+    assert peek("map", dataset, "blame", "def-1", code=4)[0]["error"] == "There never was an item 'def-1'"
+    waiting = peek("map", dataset, "suggestions")[0]["suggestions"]
+    assert waiting and all(s["op"] == "ADD" and s["applies"] for s in waiting)
+    assert f"{waiting[0]['id']:>5}  ADD {waiting[0]['section']}  " in told("map", dataset, "suggestions")
+    assert texts(peek("map", dataset, "take", str(waiting[0]["id"]))[0]) == [waiting[0]["text"]]
+    peek("map", dataset, "undo")
+    taken = peek("map", dataset, "take", str(waiting[0]["id"]), "In words of mine.")[0]["items"]
+    assert [(i["text"], i["author"]) for i in taken if i["kind"] == "prose"] == [("In words of mine.", "person")]
+    for one in waiting[1:2]:
+        peek("map", dataset, "turn-down", str(one["id"]))
+    if waiting[2:]:
+        peek("map", dataset, "turn-down", "all")
+    assert peek("map", dataset, "suggestions")[0] == {"suggestions": []}
+    assert peek("map", dataset, "take", "all", code=4)[0]["error"] == "No suggestion waits"
+    assert "can't stand for all" in peek("map", dataset, "take", "all", "a text", code=4)[0]["error"]
+    assert peek("map", dataset, "take", code=4)[0]["error"] == "`take` needs the number of a suggestion, or `all`"
+    assert peek("map", dataset, "review", "off")[0]["review"] is False
+    assert peek("map", dataset, "review", "maybe", code=4)[0]["error"] == "`review` is on or off, not 'maybe'"
+
+
+def test_the_help_names_every_act(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["map", "--help"])
+    said = capsys.readouterr().out.partition("acts:")[2]
+    assert all(act in said for act in cli_map.ACTS)

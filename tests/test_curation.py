@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 
 from peek_core.book import StoreBook
+from peek_core.comparison import Arms, Comparisons
 from peek_core.context_map.history import MapEvent, rebuilt
+from peek_core.context_map.map import render
 from peek_core.curation import kept_answers
 from peek_core.errors import Conflict, NotFound, Refused
 from peek_core.providers.scripted import Scripted
+from peek_core.settings import MapSettings
 from peek_core.workspace import Workspace
 
 LOOK = '```python\nr = sql("SELECT count(*) AS n FROM tickets")\n```'
@@ -130,7 +133,7 @@ def test_two_sessions_at_once_lose_nothing(open_workspace: Callable[..., Workspa
     rows = w.store.map_events(dataset, "peek")
     events = [MapEvent(r.name, r.item, json.loads(r.body), r.author) for r in rows]
     assert rebuilt(events, current.version) == current
-    assert StoreBook(w.store, dataset, "peek").events("add")[0][1] == 1
+    assert StoreBook(w.store, dataset, "peek").events("add")[0].version == 1
 
 
 def test_what_a_question_taught_can_be_undone_and_a_hand_written_item_stays(
@@ -163,3 +166,60 @@ def test_a_map_that_froze_itself_learns_again_on_a_new_version(
         file, report = w.reread(dataset, {})
         w.apply_reread(dataset, file, report)
         assert w.map(dataset).frozen == (by == "person")
+
+
+def test_what_an_edit_costs_is_told_before_it_is_saved(open_workspace: Callable[..., Workspace], tickets: Path) -> None:
+    w = open_workspace()
+    dataset = w.load(tickets).id
+    _, first = w.curator(dataset).add("cu", "One row is one ticket.")
+    before = w.map(dataset)
+    size = w.count_tokens(render(before.items))
+    c = w.curator(dataset, settings=MapSettings(budget=size + 9, grace=0))
+    same = c.weigh(first.id, "", "One row is one ticket.")
+    assert (same.tokens_before, same.tokens_after, same.would_evict) == (size, size, ())
+    longer = c.weigh(first.id, "", "One row is one support ticket.")
+    assert (longer.tokens_after - size, longer.would_evict) == (1, ())
+    added = c.weigh(None, "dc", "A good score is 4 or 5, as everybody here says.")
+    assert added.tokens_after > size + 9 and added.would_evict[0].section.value == "dc"
+    assert w.map(dataset) == before, "nothing changed"
+    with pytest.raises(Refused, match="empty text"):
+        c.weigh(None, "cu", "  ")
+    with pytest.raises(Refused, match="alone would take"):
+        c.weigh(None, "cu", "word " * 500)
+    with pytest.raises(NotFound):
+        c.weigh("cu-00009", "", "x")
+
+
+def test_what_was_admitted_and_undone_is_refused_again(refusing: tuple[Workspace, str]) -> None:
+    w, dataset = refusing
+    claim = w.curator(dataset).refused()[-1]
+    w.curator(dataset).admit(claim.id)
+    w.curator(dataset).undo()
+    assert claim.id in {r.id for r in w.curator(dataset).refused()}
+
+
+def test_the_next_request_after_a_change_is_estimated_by_the_latest_one(
+    open_workspace: Callable[..., Workspace], tickets: Path
+) -> None:
+    w = open_workspace(Scripted([LOOK, ANSWER, '{"candidates": []}']))
+    dataset = w.load(tickets).id
+    assert w.explaining.cache_cost(dataset) is None
+    run = w.ask(dataset, "How many?")
+    w.wait(run, 60)
+    found = w.explaining.cache_cost(dataset)
+    assert found is not None and found.run == run
+    call = [c for c in w.explaining.calls(run) if c.source == "step"][-1]
+    names = [s.name for s in call.explain.sections]
+    behind = call.explain.sections[names.index("context map") :]
+    assert (found.call, found.tokens) == (call.id, sum(s.sent for s in behind))
+    assert found.usd_anew is None and found.prices == "", "nobody publishes a price of this model"
+
+
+def test_a_comparison_learns_though_edits_wait_for_review_elsewhere(
+    open_workspace: Callable[..., Workspace], tickets: Path
+) -> None:
+    w = open_workspace()
+    dataset = w.load(tickets).id
+    w.set_map(dataset, review=True)
+    Comparisons(w).play(dataset, "c1", [{"question": "How many tickets came by chat?"}], lambda: False)
+    assert w.map(dataset, Arms("c1").with_map).items != ()

@@ -277,6 +277,17 @@ def test_an_earlier_version_is_asked_with_the_map_it_had_and_teaches_nothing(
         w.ask(dataset, "How many?", version=7)
 
 
+def test_a_new_version_is_no_step_to_undo(start: Callable[..., tuple[Workspace, str]], tmp_path: Path) -> None:
+    """What is taken back is the act before it, and what comes back is checked on the rows there are now."""
+    w, dataset = start()
+    w.curator(dataset).add("cr", "The table has 100 rows.", "SELECT count(*) FROM t")
+    w.curator(dataset).add("cu", "Scores are stars.")
+    accept(w, dataset, export(tmp_path, FIRST + row(101)))
+    assert [i.text for i in w.curator(dataset).undo().items] == ["The table has 101 rows."]
+    w.curator(dataset).undo()
+    assert [i.text for i in w.curator(dataset).redo().items] == ["The table has 101 rows."]
+
+
 def test_a_version_is_deleted_with_its_rows_and_its_number_is_not_given_again(
     start: Callable[..., tuple[Workspace, str]], tmp_path: Path
 ) -> None:

@@ -6,19 +6,22 @@ Refuses to know: where events are kept.
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from peek_core.context_map.definitions import Definition
+from peek_core.context_map.evictor import Eviction
 from peek_core.context_map.map import ContextMap, MapItem
 from peek_core.values.canon import plain
 from peek_core.values.codec import build
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MapEvent:
-    """One act on the map: tag, add, replace, delete, evict, refuse, pin, lock, score, propose, accept, freeze_map …"""
+    """One act on the map: tag, add, replace, delete, evict, refuse, suggest, pin, score, propose, accept, undo …"""
 
     name: str
     item: str = ""
@@ -26,28 +29,46 @@ class MapEvent:
     author: str = "agent"
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event as it is kept: in which version of the map it stands, when that was (seconds since the epoch), and the
+    run that taught it, empty for a person's act."""
+
+    id: int
+    version: int
+    at: float
+    run: str
+    event: MapEvent
+
+
 COUNTERS = ("next_number", "next_definition", "questions", "quiet", "frozen", "frozen_why", "frozen_by")
 """Fields of a map beside its items and definitions."""
 GONE = frozenset({"delete", "evict"})
+NEW_DATA = "new_data"
+"""The event of a map held against a new dataset version; map versions before it belong to earlier data."""
+UNAPPLIED = frozenset({"refuse", "suggest"})
+"""Events of edits that changed nothing."""
 
 
 def completed(before: ContextMap, after: ContextMap, events: Sequence[MapEvent]) -> tuple[MapEvent, ...]:
     """`events` of the change from `before` to `after`, such that they alone rebuild it (`rebuilt`).
 
-    The last event of each changed item or definition carries it, as `whole`; changes nobody told of get an event
-    of their own; counters come last.
+    The last event of each changed item or definition carries it, as `whole`; that of one that left carries what left.
+    Changes nobody told of get an event of their own, whose `act` is what was told first; counters come last.
     """
     told = list(events)
     was, now = _by_id(before), _by_id(after)
-    author = told[0].author if told else "agent"
+    first = told[0] if told else MapEvent("")
     for id, value in now.items():
         if was.get(id) != value:
-            _tell(told, id, {"whole": plain(value)}, author, "change", lambda e: e.name != "refuse")
-    for id in was.keys() - now.keys():
-        _tell(told, id, {}, author, "delete", lambda e: e.name in GONE)
+            _tell(told, id, {"whole": plain(value)}, first, "change", lambda e: e.name not in UNAPPLIED)
+    for id in sorted(was.keys() - now.keys()):
+        known = {"whole": plain(was[id])}
+        known |= next((e.body for e in reversed(told) if e.item == id and e.name in GONE), {})
+        _tell(told, id, known, first, "delete", lambda e: e.name in GONE)
     counters = {name: getattr(after, name) for name in COUNTERS}
     if counters != {name: getattr(before, name) for name in COUNTERS}:
-        told.append(MapEvent("count", "", counters, author))
+        told.append(MapEvent("count", "", counters, first.author))
     return tuple(told)
 
 
@@ -59,7 +80,7 @@ def _tell(
     told: list[MapEvent],
     id: str,
     more: Mapping[str, Any],
-    author: str,
+    first: MapEvent,
     otherwise: str,
     fits: Callable[[MapEvent], bool],
 ) -> None:
@@ -67,7 +88,27 @@ def _tell(
         if told[n].item == id and fits(told[n]):
             told[n] = replace(told[n], body={**told[n].body, **more})
             return
-    told.append(MapEvent(otherwise, id, more, author))
+    told.append(MapEvent(otherwise, id, {**more, "act": first.name}, first.author))
+
+
+def evicted(gone: Sequence[Eviction], author: str = "agent") -> list[MapEvent]:
+    """What is told of items that left so that the map fits its budget, each with the item as it left."""
+    return [
+        MapEvent(
+            "evict",
+            g.item.id,
+            {
+                "text": g.item.text,
+                "why": g.why,
+                "before": g.before,
+                "after": g.after,
+                "score": g.item.score,
+                "whole": plain(g.item),
+            },
+            author,
+        )
+        for g in gone
+    ]
 
 
 def rebuilt(events: Iterable[MapEvent], version: int = 0) -> ContextMap:
@@ -98,6 +139,9 @@ class MapBook(Protocol):
     """Where one map's versions live."""
 
     def current(self) -> ContextMap: ...
+
+    def events(self, *names: str) -> tuple[Told, ...]:
+        """All events of these names, oldest first."""
 
     def commit(self, based_on: ContextMap, new: ContextMap, events: Sequence[MapEvent], *, run: str = "") -> ContextMap:
         """Save `new` as the version after `based_on`; raises Conflict when another came first."""
@@ -169,3 +213,26 @@ def diff(old: ContextMap, new: ContextMap) -> tuple[Change, ...]:
         if before_state != d.state:
             changes.append(Change("definition", d.id, before_state, d.state))
     return tuple(changes)
+
+
+Word = tuple[str, Literal["same", "gone", "new"]]
+_WORDS = re.compile(r"\s+|\S+")
+
+
+def word_diff(before: str, after: str) -> tuple[Word, ...]:
+    """What turned one text into another, as pieces of whole words and spaces.
+
+    Pieces that are the same or gone make up `before`, those that are the same or new make up `after`.
+
+    >>> word_diff("8,000 rows of May", "9,100 rows of May")
+    (('8,000', 'gone'), ('9,100', 'new'), (' rows of May', 'same'))
+    """
+    old, new = _WORDS.findall(before), _WORDS.findall(after)
+    words: list[Word] = []
+    for op, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if op == "equal":
+            words.append(("".join(old[a:b]), "same"))
+            continue
+        words += [("".join(old[a:b]), "gone")] if b > a else []
+        words += [("".join(new[c:d]), "new")] if d > c else []
+    return tuple(words)

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from peek_core.context_map.definitions import Definition
+from peek_core.values.canon import plain
 
 
 class MapSection(StrEnum):
@@ -107,6 +108,18 @@ class Edit:
     why: str = ""
     template: str = ""
     """The text with its slots, as admission found them."""
+
+    def as_data(self) -> dict[str, Any]:
+        """The edit as events keep it; its template stays out."""
+        return {
+            "op": self.op,
+            "id": self.id,
+            "section": self.section,
+            "text": self.text,
+            "evidence": self.evidence.sql if self.evidence else None,
+            "expect": plain(self.evidence.expect) if self.evidence else None,
+            "why": self.why,
+        }
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from peek_core.context_map import map as maps
 from peek_core.context_map.admission import admit, reads_a_table
@@ -16,14 +15,14 @@ from peek_core.context_map.cartographer import Chart, chart
 from peek_core.context_map.distiller import Candidate, Distillation, distill
 from peek_core.context_map.evictor import evict
 from peek_core.context_map.evidence import check
-from peek_core.context_map.history import MapBook, MapEvent
+from peek_core.context_map.history import MapBook, MapEvent, evicted
 from peek_core.context_map.map import ContextMap, render
 from peek_core.context_map.proposals import propose
+from peek_core.context_map.review import NAMES, sorted_out, suggested
 from peek_core.errors import Conflict, PeekError
 from peek_core.policies.records import definitions_record, map_record
 from peek_core.ports import Caller, Emit, RunQuery, TokenCounter
 from peek_core.settings import MapSettings
-from peek_core.values.canon import plain
 from peek_core.values.sources import SourceRecord
 from peek_core.values.trajectory import TEACHES, Table, Trajectory
 
@@ -108,7 +107,7 @@ class PeekPolicy:
         a.emit(
             "edits",
             {
-                "edits": [_edit_data(e) for e in plan.edits],
+                "edits": [e.as_data() for e in plan.edits],
                 "dropped": list(plan.dropped),
                 "definitions": [c.definition for c in plan.definitions],
             },
@@ -162,20 +161,19 @@ class PeekPolicy:
     ) -> tuple[ContextMap, list[MapEvent]]:
         events: list[MapEvent] = []
         new = _tagged(base, distillation, events)
-        new = self._edited(new, plan, trajectory, query, events)
+        edited, told = self._edited(new, plan, trajectory, query)
+        if self._settings.review:
+            told = self._suggested(new, edited, told, trajectory)
+        else:
+            new = edited
+        events += told
         new = self._proposed(new, plan.definitions, trajectory, events)
-        new = replace(new, questions=base.questions + 1, quiet=0 if _changed(base, new) else base.quiet + 1)
+        news = _changed(base, new) or any(e.name == "suggest" for e in told)
+        new = replace(new, questions=base.questions + 1, quiet=0 if news else base.quiet + 1)
         new, gone = evict(
             new, self._settings.budget, self._around.count, order=self._settings.order, grace=self._settings.grace
         )
-        events += [
-            MapEvent(
-                "evict",
-                g.item.id,
-                {"text": g.item.text, "why": g.why, "before": g.before, "after": g.after, "score": g.item.score},
-            )
-            for g in gone
-        ]
+        events += evicted(gone)
         if new.frozen and new.quiet == 0:
             new = replace(new, frozen=False, frozen_why="", frozen_by="")
             events.append(MapEvent("thaw_map", body={"why": "this question brought something new"}))
@@ -186,8 +184,9 @@ class PeekPolicy:
         return new, events
 
     def _edited(
-        self, new: ContextMap, plan: Chart, trajectory: Trajectory, query: RunQuery, events: list[MapEvent]
-    ) -> ContextMap:
+        self, new: ContextMap, plan: Chart, trajectory: Trajectory, query: RunQuery
+    ) -> tuple[ContextMap, list[MapEvent]]:
+        events: list[MapEvent] = []
         for proposed in plan.edits:
             found = admit(new, proposed, query, trajectory, self._around.version)
             edit, refusal = found.edit, found.refusal or self._not_allowed(found.edit)
@@ -199,8 +198,14 @@ class PeekPolicy:
                     body = {"text": item.text, "state": item.state, "section": item.section.value, "why": edit.why}
                     events.append(MapEvent(edit.op.lower(), item.id, body))
             if refusal is not None:
-                events.append(MapEvent("refuse", edit.id, {**_edit_data(edit), "why": refusal}))
-        return new
+                events.append(MapEvent("refuse", edit.id, {**edit.as_data(), "why": refusal}))
+        return new, events
+
+    def _suggested(
+        self, now: ContextMap, edited: ContextMap, told: Sequence[MapEvent], trajectory: Trajectory
+    ) -> list[MapEvent]:
+        known = sorted_out(self._book.events(*NAMES))
+        return suggested(now, edited, told, known, run=trajectory.run, question=trajectory.question)
 
     def _not_allowed(self, edit: maps.Edit) -> str | None:
         if edit.section == maps.MapSection.ERRORS.value and not self._settings.error_patterns:
@@ -227,11 +232,12 @@ class PeekPolicy:
         return new
 
     def _tell(self, events: Sequence[MapEvent]) -> None:
-        rows = [{"name": e.name, "item": e.item, **e.body} for e in events]
+        rows = [{"name": e.name, "item": e.item, **{k: v for k, v in e.body.items() if k != "whole"}} for e in events]
         self._around.emit(
             "admission",
             {
                 "admitted": [r for r in rows if r["name"] in ("add", "replace", "delete", "propose")],
+                "suggested": [r for r in rows if r["name"] == "suggest"],
                 "refused": [r for r in rows if r["name"] == "refuse"],
                 "tagged": [r for r in rows if r["name"] == "tag"],
             },
@@ -292,15 +298,3 @@ def _changed(base: ContextMap, new: ContextMap) -> bool:
     return [(i.id, i.text) for i in base.items] != [
         (i.id, i.text) for i in new.items
     ] or base.definitions != new.definitions
-
-
-def _edit_data(edit: maps.Edit) -> dict[str, Any]:
-    return {
-        "op": edit.op,
-        "id": edit.id,
-        "section": edit.section,
-        "text": edit.text,
-        "evidence": edit.evidence.sql if edit.evidence else None,
-        "expect": plain(edit.evidence.expect) if edit.evidence else None,
-        "why": edit.why,
-    }

@@ -105,6 +105,13 @@ class CallRows(Connected):
         rows = self._rows(query)
         return load(CallTrace, rows[0].trace) if rows else None
 
+    def latest_call(self, dataset: str, arm: str, source: str) -> CallTrace | None:
+        """The newest call of an arm's runs from this source that was answered."""
+        c, r = t.calls.c, t.runs.c
+        query = select(c.trace).join(t.runs, r.id == c.run).where(c.dataset == dataset, r.arm == arm)
+        rows = self._rows(query.where(c.source == source, c.tokens > 0).order_by(c.at.desc(), c.n.desc()).limit(1))
+        return load(CallTrace, rows[0].trace) if rows else None
+
     def spent_since(self, at: float, but: str) -> dict[str, Any]:
         """Calls, tokens, dollars and seconds of all runs but one, from a moment on."""
         c, r = t.calls.c, t.runs.c

@@ -365,14 +365,46 @@ class SqlStore(CallRows):
         )
 
     def map_events(
-        self, dataset: str, arm: str, number: int | None = None, run: str | None = None, name: str | None = None
+        self,
+        dataset: str,
+        arm: str,
+        number: int | None = None,
+        run: str | None = None,
+        names: Sequence[str] = (),
+        item: str | None = None,
     ) -> tuple[Row[Any], ...]:
+        """Oldest first; `names`: only events called so, `item`: only those of that item or definition."""
         e = t.map_events
         query = select(e).where(e.c.dataset == dataset, e.c.arm == arm)
         query = query.where(e.c.number == number) if number is not None else query
         query = query.where(e.c.run == run) if run is not None else query
-        query = query.where(e.c.name == name) if name is not None else query
+        query = query.where(e.c.name.in_(names)) if names else query
+        query = query.where(e.c.item == item) if item is not None else query
         return tuple(self._rows(query.order_by(e.c.id)))
+
+    def map_outline(self, dataset: str, arm: str, paths: Sequence[str]) -> tuple[Any, ...]:
+        """All events of a map, oldest first: (id, number, at, run, name, item, author, and of the body what stands at each
+        JSON path, None where nothing does)."""
+        e = t.map_events.c
+        told = [func.json_extract(e.body, path) for path in paths]
+        query = select(e.id, e.number, e.at, e.run, e.name, e.item, e.author, *told)
+        return tuple(self._rows(query.where(e.dataset == dataset, e.arm == arm).order_by(e.id)))
+
+    def run_questions(self, dataset: str, arm: str) -> dict[str, str]:
+        """Run -> its question."""
+        r = t.runs.c
+        return {
+            q.id: q.question for q in self._rows(select(r.id, r.question).where(r.dataset == dataset, r.arm == arm))
+        }
+
+    def items_named(self, dataset: str, arm: str) -> tuple[Row[Any], ...]:
+        """(run, at, version, items) of every answer, oldest first: the map's version it had, and the ids of the items it
+        named as JSON text, None where it named none."""
+        e, r = t.events.c, t.runs.c
+        items = func.json_extract(e.body, "$.answer.items_used").label("items")
+        query = select(e.run, e.at, r.map_version.label("version"), items).join(t.runs, r.id == e.run)
+        query = query.where(e.dataset == dataset, r.arm == arm, e.name == "answer")
+        return tuple(self._rows(query.order_by(e.at, e.run)))
 
 
 def _dataset(r: Row[Any]) -> Dataset:

@@ -26,7 +26,7 @@ EventName = Literal[
     "ended",  # status, reason
     "distilled",  # diagnosis, tags, candidates
     "edits",  # edits proposed, dropped with reason
-    "admission",  # admitted, refused with reason
+    "admission",  # admitted, suggested, refused with reason
     "evicted",  # items that left, tokens before and after
     "learned",  # version_before, version_after, no change or failure said
 ]

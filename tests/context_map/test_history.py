@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from peek_core.context_map.definitions import Definition
 from peek_core.context_map.evictor import evict
-from peek_core.context_map.history import MapEvent, completed, rebuilt, unlearned
+from peek_core.context_map.history import MapEvent, completed, evicted, rebuilt, unlearned, word_diff
 from peek_core.context_map.map import ContextMap, Edit, Evidence, MapSection, apply, tag, update_item
 
 SECTIONS = st.sampled_from([s.value for s in MapSection])
@@ -97,6 +98,48 @@ def test_what_was_told_stays_told() -> None:
     (event,) = completed(before, after, [MapEvent("tag", item.id, {"tag": "helpful", "why": "used"})])
     assert (event.name, event.body["tag"], event.body["whole"]["score"]) == ("tag", "helpful", 1)
     assert completed(before, before, []) == ()
+
+
+def test_what_leaves_is_kept_whole() -> None:
+    before = added(added(ContextMap(), "first"), "second")
+    after, gone = evict(tag(before, "cu-00001", "harmful")[0], 0, len, grace=0)
+    first, second = completed(before, after, [MapEvent("tag", "cu-00001"), *evicted(gone)])[1:]
+    assert (first.name, first.body["whole"]["text"], first.body["whole"]["score"]) == ("evict", "first", -1)
+    assert second.body["whole"]["id"] == "cu-00002"
+    (told,) = completed(before, added(ContextMap(), "first"), [MapEvent("undo", author="person")])[1:2]
+    assert (told.name, told.body["whole"]["text"], told.body["act"], told.author) == (
+        "delete",
+        "second",
+        "undo",
+        "person",
+    )
+
+
+def test_a_suggestion_changes_nothing() -> None:
+    before = added(ContextMap(), "first")
+    after = tag(before, "cu-00001", "helpful")[0]
+    suggested = MapEvent("suggest", "cu-00001", {"text": "better"})
+    tagged, same = completed(before, after, [MapEvent("tag", "cu-00001"), suggested])
+    assert same == suggested and tagged.body["whole"]["score"] == 1
+
+
+WORDS = st.text("ab ,\n", max_size=60)
+
+
+@given(WORDS, WORDS)
+def test_words_that_stay_and_go_are_the_old_text_and_those_that_stay_and_come_the_new(before: str, after: str) -> None:
+    words = word_diff(before, after)
+    assert "".join(text for text, kind in words if kind != "new") == before
+    assert "".join(text for text, kind in words if kind != "gone") == after
+    assert all(a[1] != b[1] for a, b in itertools.pairwise(words)), "pieces are whole"
+
+
+def test_words_are_compared_not_letters() -> None:
+    assert word_diff("one row is one ticket", "one row is one order line") == (
+        ("one row is one ", "same"),
+        ("ticket", "gone"),
+        ("order line", "new"),
+    )
 
 
 def added(current: ContextMap, text: str) -> ContextMap:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from peek_core.context_map.history import MapEvent
+from peek_core.context_map.history import MapEvent, Told
 from peek_core.context_map.map import ContextMap, Edit, apply
 from peek_core.errors import Conflict, EndpointFailed, QueryFailed
 from peek_core.policies.peek import PeekPolicy, Surroundings, brings_news
@@ -28,11 +28,14 @@ class Book:
 
     def __init__(self, start: ContextMap | None = None) -> None:
         self.map = start or ContextMap()
-        self.events: list[MapEvent] = []
+        self.told: list[MapEvent] = []
         self.intrude: Any = None
 
     def current(self) -> ContextMap:
         return self.map
+
+    def events(self, *names: str) -> tuple[Told, ...]:
+        return tuple(Told(n, 0, 0.0, "", e) for n, e in enumerate(self.told, 1) if e.name in names)
 
     def commit(self, based_on: ContextMap, new: ContextMap, events: Sequence[MapEvent], *, run: str = "") -> ContextMap:
         if self.intrude:
@@ -41,7 +44,7 @@ class Book:
         if based_on.version != self.map.version:
             raise Conflict("changed")
         self.map = replace(new, version=self.map.version + 1)
-        self.events += events
+        self.told += events
         return self.map
 
 
@@ -119,7 +122,7 @@ def test_of_twenty_false_claims_with_evidence_none_is_admitted() -> None:
     it = Learning()
     current = it.learn(distilled(*claims), {"edits": [{"op": "ADD", "candidate": n} for n in range(20)]})
     assert [i.text for i in current.items] == ["claim 7 says 7"]
-    assert sum(e.name == "refuse" for e in it.book.events) == 19
+    assert sum(e.name == "refuse" for e in it.book.told) == 19
 
 
 def test_a_definition_waits_for_a_person_unless_that_was_chosen() -> None:
@@ -222,9 +225,34 @@ def test_tags_score_items_once_and_the_budget_is_held() -> None:
         {"edits": [{"op": "ADD", "candidate": 0}, {"op": "ADD", "candidate": 1}]},
     )
     assert len(current.items) == 0 or len(current.items) == 1
-    assert any(e.name == "evict" for e in small.book.events)
+    assert any(e.name == "evict" for e in small.book.told)
 
 
 def test_news_is_a_look_up_or_a_statement() -> None:
     assert not brings_news(Trajectory("r", "how many tickets are open?"))
     assert brings_news(Trajectory("r", "Refunds are negative, leave them out. What is the total?"))
+
+
+def test_under_review_edits_are_suggested_while_tags_and_proposals_stay_what_they_are() -> None:
+    start, _, _ = apply(ContextMap(), Edit("ADD", section="cr", text="a fact"), author="agent")
+    it = Learning(start, MapSettings(review=True))
+    tags = [{"id": "cr-00001", "tag": "helpful"}]
+    distilled_all = distilled(item("seven it is", "SELECT 7 FROM t", [[7]]), EXCLUSION, tags=tags)
+    current = it.learn(distilled_all, {"edits": [{"op": "ADD", "candidate": 0}], "definitions": [1]})
+    assert [(i.text, i.score) for i in current.items] == [("a fact", 1)]
+    assert [d.state for d in current.definitions] == ["proposed"]
+    (suggested,) = [e for e in it.book.told if e.name == "suggest"]
+    assert suggested.body == {
+        "op": "ADD", "id": "", "section": "cu", "text": "seven it is", "evidence": "SELECT 7 FROM t", "expect": [[7]], "why": "",
+        "template": "", "state": "holds", "before": "", "run": "run", "question": "how many?", "tolerance": 1e-6, "on": 1,
+    }  # fmt: skip
+    assert [r["text"] for r in it.last("admission")["suggested"]] == ["seven it is"]
+    assert current.next_number == start.next_number, "no id is used up"
+
+
+def test_what_waits_is_refused_like_what_the_map_says_and_a_quiet_map_freezes_all_the_same() -> None:
+    it = Learning(settings=MapSettings(review=True, freeze_after=2))
+    for _ in range(3):
+        current = it.learn(distilled(item("seven it is", "SELECT 7 FROM t", [[7]])), ADD_FIRST)
+    assert [e.body["why"] for e in it.book.told if e.name == "refuse"] == ["waits as a suggestion already"] * 2
+    assert (current.frozen, current.frozen_by) == (True, "itself")
