@@ -1,14 +1,23 @@
-"""Context map: read, sort, pin, lock, freeze, edit; what was looked at, what was refused, and every version."""
+"""Context map: read, find, edit, pin, lock, freeze; review, history, what left, what was refused, what the model sees."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import coverage, definitions, dials, map_items, refused, route, state, versions
+from pages.parts import (
+    as_sent,
+    coverage,
+    definitions,
+    dials,
+    graveyard,
+    map_history,
+    map_items,
+    map_review,
+    refused,
+    route,
+    state,
+)
 from pages.parts.html import draw, esc
-
-VERSIONS = 8
-"""So many last versions stand beside an item's score."""
 
 w = state.workspace()
 dataset = state.dataset_id()
@@ -26,17 +35,20 @@ def draw_page(dataset: str) -> None:
     with tabs[name]:
         if name == "Definitions":
             definitions.listed(dataset, current)
-        elif name == "Coverage":
-            coverage.listed(dataset)
-        elif name == "Versions":
-            versions.history(dataset, current)
+        elif name == "Review":
+            map_review.listed(dataset, settings.review)
+        elif name == "History":
+            map_history.page(dataset, current, w.curator(dataset).story())
+        elif name == "Graveyard":
+            graveyard.listed(dataset)
         elif name == "Refused":
             refused.listed(dataset)
+        elif name == "Coverage":
+            coverage.listed(dataset)
+        elif name == "As sent":
+            as_sent.shown(dataset)
         else:
-            first = max(1, current.version - VERSIONS + 1)
-            past = [w.map(dataset, number=n) for n in range(first, current.version + 1)]
-            map_items.listed(dataset, current, past, settings)
-            map_items.past_scores(past)
+            map_items.listed(dataset, current, w.curator(dataset).story(), settings)
 
 
 if dataset is None:

@@ -6,7 +6,7 @@ Owns: figures and the choice of chart for a result. Refuses to know: where a res
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -206,8 +206,17 @@ def two_lines(
     return fig
 
 
-def heat(ids: Sequence[str], versions: Sequence[str], scores: Sequence[Sequence[int | None]]) -> go.Figure:
-    """Score of each item in each map version; an empty cell means not yet born or gone."""
+def _score(value: int | None) -> str:
+    return "" if value is None else str(value).replace("-", "\u2212")
+
+
+def heat(
+    ids: Sequence[str],
+    versions: Sequence[str],
+    scores: Sequence[Sequence[int | None]],
+    marks: Mapping[tuple[str, str], str],
+) -> go.Figure:
+    """Score of each item in each map version; an empty cell means not yet born or gone. `marks`: (id, version) -> a sign."""
     p = palette()
     top = max([4, *(v for row in scores for v in row if v is not None)])
     fig = go.Figure(
@@ -221,19 +230,16 @@ def heat(ids: Sequence[str], versions: Sequence[str], scores: Sequence[Sequence[
             zmin=0,
             zmax=top,
             showscale=False,
-            hovertemplate="%{y} in %{x}: score %{z}<extra></extra>",
+            # One text a cell: an annotation each would take seconds for many versions.
+            text=[
+                [_score(v) + marks.get((id, version), "") for version, v in zip(versions, row, strict=True)]
+                for id, row in zip(ids, scores, strict=True)
+            ],
+            texttemplate="%{text}",
+            textfont={"size": 11.5, "color": p["text"]},
+            hovertemplate="%{y} in %{x}: %{text}<extra></extra>",
         )
     )
-    for id, row in zip(ids, scores, strict=True):
-        for version, v in zip(versions, row, strict=True):
-            if v is not None:
-                fig.add_annotation(
-                    x=version,
-                    y=id,
-                    text=str(v).replace("-", "\u2212"),
-                    showarrow=False,
-                    font={"size": 11.5, "color": p["text"]},
-                )
     plain(fig, 25 * len(ids) + 42, top=0, bottom=34)
     fig.update_yaxes(autorange="reversed", showgrid=False, automargin=True)
     fig.update_xaxes(showgrid=False, type="category")

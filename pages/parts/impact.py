@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pages.parts.html import draw, esc, facts, head, percent, swatches, table, tag
-from pages.parts.map_items import STATES
+from pages.parts.map_drawers import STATES, words_changed
 from peek_core.context_map.map import MapSection
 from peek_core.impact import DefinitionOutcome, Impact, ItemOutcome, column_said
 from peek_core.values.versions import ColumnDiff, TableDiff
@@ -78,7 +78,7 @@ def items(found: Impact) -> None:
 
 def _item(i: ItemOutcome) -> str:
     section = esc(MapSection(i.section).heading)
-    text = f"<del>{esc(i.before)}</del> <ins>{esc(i.text)}</ins>" if i.text != i.before else esc(i.text)
+    text = words_changed(i.before, i.text) if i.text != i.before else esc(i.text)
     return f'{text}<div class="pk-small pk-muted"><span class="pk-id">{esc(i.id)}</span> {section}</div>'
 
 

@@ -24,7 +24,7 @@ TITLES = {
 }
 TAB = "tab"
 """URL parameter: the open tab of the Context map page, or of the Explain page."""
-TABS = ("Items", "Definitions", "Coverage", "Versions", "Refused")
+TABS = ("Items", "Definitions", "Review", "History", "Graveyard", "Refused", "Coverage", "As sent")
 EXPLAIN_TABS = ("Request", "Run", "Dataset")
 
 

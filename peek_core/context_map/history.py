@@ -228,11 +228,22 @@ def word_diff(before: str, after: str) -> tuple[Word, ...]:
     (('8,000', 'gone'), ('9,100', 'new'), (' rows of May', 'same'))
     """
     old, new = _WORDS.findall(before), _WORDS.findall(after)
+    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     words: list[Word] = []
-    for op, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if op == "equal":
-            words.append(("".join(old[a:b]), "same"))
+    gone = come = ""
+    for n, (op, a, b, c, d) in enumerate(blocks):
+        # A space between two changed words belongs to the change: nobody reads word by word.
+        between = op == "equal" and b - a == 1 and old[a].isspace() and 0 < n < len(blocks) - 1
+        if op != "equal" or between:
+            gone, come = gone + "".join(old[a:b]), come + "".join(new[c:d])
             continue
-        words += [("".join(old[a:b]), "gone")] if b > a else []
-        words += [("".join(new[c:d]), "new")] if d > c else []
+        words += _both(gone, come)
+        gone = come = ""
+        words.append(("".join(old[a:b]), "same"))
+    words += _both(gone, come)
     return tuple(words)
+
+
+def _both(gone: str, come: str) -> list[Word]:
+    changed: list[Word] = [(gone, "gone")] if gone else []
+    return [*changed, (come, "new")] if come else changed
