@@ -77,7 +77,8 @@ def table(
     def cls(i: int) -> str:
         return ' class="pk-num"' if i in num else ""
 
-    th = "".join(f"<th{cls(i)}>{esc(h)}</th>" for i, h in enumerate(head))
+    # A column without a name has no header: an empty one would be read out as one.
+    th = "".join(f"<th{cls(i)}>{esc(h)}</th>" if h else "<td></td>" for i, h in enumerate(head))
     tr = "".join(
         f"<tr{' class=off' if r in off else ''}>"
         + "".join(f"<td{cls(i)}>{c}</td>" for i, c in enumerate(row))

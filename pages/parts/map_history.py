@@ -14,7 +14,7 @@ from peek_core.context_map.map import ContextMap, render
 from peek_core.context_map.story import Scores, Story
 
 KINDS = {"removed": "warn", "added": "accent", "changed": "accent"}
-WIDE = 40
+WIDE = 30
 """Versions drawn at a time; a slider moves the window."""
 SIGNS = {
     "born": "+",

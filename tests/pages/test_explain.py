@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -126,7 +127,7 @@ def test_a_run_with_its_sums_breaks_and_prices(explained: Callable[..., AppTest]
     assert "default is cheaper where reading a cached token costs above" in text
     assert "<b>Read again</b>: observation 1." in text
     assert "<b>Ran again</b> in turn 7, first in turn 1" in text and "GROUP BY ALL" in text
-    assert "maintaining the map: 1" in text
+    assert re.search(r"maintaining the map: [1-9]\d? % of the tokens", text)
     assert len(at.get("plotly_chart")) == 4  # time, pressure, money, the plan of a query
 
 
