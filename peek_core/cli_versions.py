@@ -17,7 +17,6 @@ from peek_core.corpus.load import Source
 from peek_core.corpus.versions.pairing import corrected
 from peek_core.errors import Refused
 from peek_core.impact import Impact, ItemOutcome, column_said
-from peek_core.returning import Arrival
 from peek_core.values.canon import plain
 from peek_core.values.dataset import Dataset
 from peek_core.values.versions import Proposal, TableDiff
@@ -42,14 +41,10 @@ def into(
     if not (agreed.certain or args.yes or args.match):
         w.returning.drop(arrival)
         raise Refused(f"Not every column is known for certain. {proposal_text(agreed)}", next=TAKE)
-    settled = w.returning.settle(_agreed(arrival, agreed), progress=progress)
+    settled = w.returning.settle(arrival, agreed, progress=progress)
     made = w.returning.accept(settled)
     found = replace(settled.impact, after=made.version)
     return {"dataset": made.id, "proposal": plain(agreed), **impact_data(found)}, impact_text(found, made)
-
-
-def _agreed(arrival: Arrival, agreed: Proposal) -> Arrival:
-    return replace(arrival, proposal=agreed)
 
 
 def proposal_text(found: Proposal) -> str:

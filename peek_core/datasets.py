@@ -239,6 +239,10 @@ class Shelf:
             with suppress(OSError):
                 if file.name not in known and self._clock() - file.stat().st_mtime > UNDECIDED_S:
                     file.unlink()
+        for file in (self._root / "originals").glob("*.gz"):
+            with suppress(OSError):
+                if self._clock() - file.stat().st_mtime > UNDECIDED_S:
+                    self._drop_originals([file.name])
 
     def _read(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -79,6 +80,23 @@ def test_nothing_changes_before_it_is_accepted(start: Callable[..., tuple[Worksp
     assert settled.impact.data.tables[0].added == 1
     assert w.dataset(dataset).version == 1 and w.report(dataset).rows == 100
     w.returning.drop(settled)
+    assert files(w) == before
+
+
+def test_what_nobody_decided_on_is_gone_after_a_day(open_workspace: Callable[..., Workspace], tmp_path: Path) -> None:
+    w = open_workspace()
+    (tmp_path / "t.csv").write_text(FIRST)
+    dataset = w.load(tmp_path / "t.csv").id
+    before = files(w)
+    w.returning.receive(dataset, export(tmp_path, FIRST + row(101)))
+    assert len(files(w)) == len(before) + 2
+    w.shelf.sweep()
+    assert len(files(w)) == len(before) + 2
+    old = time.time() - 90_000
+    for name in files(w) - before:
+        (path,) = w.settings.data_dir.glob(f"*/{name}")
+        os.utime(path, (old, old))
+    w.shelf.sweep()
     assert files(w) == before
 
 

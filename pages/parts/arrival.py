@@ -24,7 +24,7 @@ from peek_core.returning import Arrival, Settled
 from peek_core.samples import NAMES, sample
 from peek_core.values.versions import ColumnMatch, Proposal, TableMatch
 
-HELD = "_arrival"
+HELD, PROPOSAL = "_arrival", "_proposal"
 NEW = "a new column"
 Work = Callable[[Progress, Callable[[], bool]], Arrival]
 
@@ -105,27 +105,24 @@ def receive(title: str, work: Work) -> None:
         st.session_state[HELD] = made
 
 
-def settle(arrival: Arrival) -> None:
+def settle(arrival: Arrival, agreed: Proposal) -> None:
     """Work out what it would mean, in sight."""
     w = state.workspace()
     del st.session_state[HELD]
     made = with_progress(
         "Comparing with the version before",
-        lambda tell, stopped: w.returning.settle(arrival, progress=tell, cancelled=stopped),
+        lambda tell, stopped: w.returning.settle(arrival, agreed, progress=tell, cancelled=stopped),
     )
     if made is not None:
         st.session_state[HELD] = made
-        st.session_state[PROPOSAL] = arrival.proposal
-
-
-PROPOSAL = "_proposal"
+        st.session_state[PROPOSAL] = agreed
 
 
 def decide(dataset: str) -> None:
     """What was brought, as far as it is: the proposal first, unless all of it is certain, then the report."""
     held = st.session_state[HELD]
     if isinstance(held, Arrival) and held.proposal.certain:
-        settle(held)
+        settle(held, held.proposal)
         st.rerun()
     elif isinstance(held, Arrival):
         ask(held)
@@ -144,7 +141,7 @@ def ask(arrival: Arrival) -> None:
     agreed = matches(arrival.proposal)
     with st.container(horizontal=True, gap="small"):
         if st.button("Take it so", type="primary", key="take-match"):
-            settle(replace(arrival, proposal=agreed))
+            settle(arrival, agreed)
             st.rerun()
         if st.button("Drop it", key="drop-match"):
             drop()

@@ -16,9 +16,10 @@ import sqlglot
 from rapidfuzz import fuzz
 from sqlglot import exp
 
-from peek_core.context_map.evidence import check
+from peek_core.context_map.evidence import check, gather
 from peek_core.context_map.map import ContextMap, Edit, EvidenceState, MapItem
 from peek_core.context_map.slots import slotted
+from peek_core.errors import PeekError
 from peek_core.ports import RunQuery
 from peek_core.values.canon import clean_text, fold
 from peek_core.values.trajectory import Trajectory
@@ -100,6 +101,9 @@ def admit(current: ContextMap, edit: Edit, query: RunQuery, run: Trajectory, ver
     if refusal:
         return Admission(edit, refusal=refusal)
     state: EvidenceState = "unverifiable"
+    edit, refusal = _mended(current, edit, query, version)
+    if refusal:
+        return Admission(edit, "broken", refusal)
     if edit.evidence is not None:
         if not reads_a_table(edit.evidence.sql):
             return Admission(edit, "broken", "its query reads no table, so it shows nothing of the data")
@@ -115,6 +119,18 @@ def admit(current: ContextMap, edit: Edit, query: RunQuery, run: Trajectory, ver
         return Admission(edit, state, f"says {', '.join(dict.fromkeys(loose))}, which no query of its own shows")
     evidence = replace(edit.evidence, version=version) if edit.evidence else None
     return _beside_others(current, replace(edit, template=numbers.template, evidence=evidence), state, query)
+
+
+def _mended(current: ContextMap, edit: Edit, query: RunQuery, version: int) -> tuple[Edit, str | None]:
+    """A new text for an item that broke is shown by the item's own query, as that answers now; or why it is not."""
+    item = current.item(edit.id)
+    broke = item is not None and item.state == "broken" and item.evidence is not None
+    if edit.op != "REPLACE" or edit.evidence is not None or not broke or item is None or item.evidence is None:
+        return edit, None
+    try:
+        return replace(edit, evidence=gather(item.evidence.sql, query, version)), None
+    except PeekError as failure:
+        return edit, f"its own query fails, and no other one was given: {failure.what[:160]}"
 
 
 def reads_a_table(sql: str) -> bool:

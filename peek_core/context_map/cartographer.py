@@ -14,10 +14,12 @@ from peek_core.context_map.map import ContextMap, Edit, MapItem
 from peek_core.context_map.prompts import prompt
 from peek_core.context_map.replies import json_object, objects, text
 from peek_core.ports import Caller
-from peek_core.values.canon import canonical_json
+from peek_core.values.canon import canonical_json, plain
 from peek_core.values.sources import Kind, LifecycleTier, Priority, Scope, SourceRecord
 
 MAX_EDITS = 48
+BROKEN_CHARS = 600
+"""Of the rows behind a broken item, each time."""
 
 SCHEMA: Mapping[str, Any] = {
     "name": "edits",
@@ -51,7 +53,7 @@ def chart(
     budget: int,
     tokens: int,
     version: int,
-    broken: Sequence[MapItem] = (),
+    broken: Sequence[tuple[MapItem, str]] = (),
 ) -> Chart:
     """Ask for edits. `context` holds definitions and map as they stand; `broken` are items whose evidence failed since."""
     marks = [
@@ -82,7 +84,7 @@ def chart(
             "distillation": distillation.as_data(),
             "budget": budget,
             "tokens": tokens,
-            "broken": [{"id": i.id, "text": i.text, "why": i.detail} for i in broken],
+            "broken": [{"id": i.id, "text": i.text, "why": i.detail} for i, _ in broken],
         },
     )
     done = call("chart", [rules, *context, found], schema=SCHEMA)
@@ -96,12 +98,13 @@ def _readable(distillation: Distillation) -> dict[str, Any]:
     return told
 
 
-def _told(broken: Sequence[MapItem]) -> str:
+def _told(broken: Sequence[tuple[MapItem, str]]) -> str:
     if not broken:
         return ""
     lines = [
-        f"[{i.id}] {i.text}\n  its query: {i.evidence.sql if i.evidence else ''}\n  gives now: {i.detail}"
-        for i in broken
+        f"[{i.id}] {i.text}\n  its query: {i.evidence.sql if i.evidence else ''}\n  its rows were: "
+        f"{canonical_json(plain(i.evidence.expect if i.evidence else ()))[:BROKEN_CHARS]}\n  they are now: {now[:BROKEN_CHARS]}"
+        for i, now in broken
     ]
     return "\n\nBroken since the data has a new version, and no longer shown in prompts:\n" + "\n".join(lines)
 

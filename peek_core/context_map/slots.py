@@ -49,6 +49,9 @@ def slotted(text: str, rows: Rows, known: str = "") -> Slotted:
     '⟦0.0:0,⟧ rows, ⟦0.1:1%⟧ % of them late, late is above 48'
     """
     named = {_plain(match[0]) for match in _TOKEN.finditer(known)}
+    # A number that a cell holds as text (a version, a code) is shown, but is no quantity to write anew.
+    texts = (cell for row in rows for cell in row if isinstance(cell, str))
+    named |= {cell for cell in texts if _TOKEN.fullmatch(cell) and not _DATE.match(cell)}
     cells: list[tuple[int, int]] = []
     loose: list[str] = []
 

@@ -16,13 +16,14 @@ from peek_core.context_map.distiller import Candidate, Distillation, distill
 from peek_core.context_map.evictor import evict
 from peek_core.context_map.evidence import check
 from peek_core.context_map.history import MapBook, MapEvent, evicted
-from peek_core.context_map.map import ContextMap, render
+from peek_core.context_map.map import ContextMap, MapItem, render
 from peek_core.context_map.proposals import propose
 from peek_core.context_map.review import NAMES, sorted_out, suggested
 from peek_core.errors import Conflict, PeekError
 from peek_core.policies.records import definitions_record, map_record
 from peek_core.ports import Caller, Emit, RunQuery, TokenCounter
 from peek_core.settings import MapSettings
+from peek_core.values.canon import canonical_json, plain
 from peek_core.values.sources import SourceRecord
 from peek_core.values.trajectory import TEACHES, Table, Trajectory
 
@@ -103,7 +104,7 @@ class PeekPolicy:
         query = _once_each(a.query)
         distillation = _checked(distillation, query)
         a.emit("distilled", {**distillation.as_data(), "problem": distillation.problem})
-        plan = self._chart(current, distillation)
+        plan = self._chart(current, distillation, query)
         a.emit(
             "edits",
             {
@@ -122,12 +123,10 @@ class PeekPolicy:
             },
         )
 
-    def _chart(self, current: ContextMap, distillation: Distillation) -> Chart:
+    def _chart(self, current: ContextMap, distillation: Distillation, query: RunQuery) -> Chart:
         """Ask for edits; where nothing was found and nothing is wrong there is nothing to ask."""
         wrong = any(name in ("harmful", "stale") for _, name, _ in distillation.tags)
-        broken = (
-            [i for i in current.items if i.state == "broken" and not i.untouchable] if self._around.literals else []
-        )
+        broken = _broken(current, query) if self._around.literals else []
         if not distillation.candidates and not wrong and not broken:
             return Chart((), ())
         a = self._around
@@ -255,6 +254,18 @@ def brings_news(trajectory: Trajectory) -> bool:
     of the dataset nobody asked about before.
     """
     return trajectory.look_ups > 0 or bool(_STATEMENT.search(trajectory.question))
+
+
+def _broken(current: ContextMap, query: RunQuery) -> list[tuple[MapItem, str]]:
+    """Items that broke and may be mended, each with the rows its query gives now."""
+
+    def now(item: MapItem) -> str:
+        try:
+            return canonical_json(plain(query(item.evidence.sql).rows[:20])) if item.evidence else ""
+        except PeekError as failure:
+            return f"it fails: {failure.what}"
+
+    return [(i, now(i)) for i in current.items if i.state == "broken" and not i.untouchable]
 
 
 def _once_each(query: RunQuery) -> RunQuery:

@@ -156,3 +156,48 @@ def test_contradicting_claims_are_settled_by_running_both(
 def test_a_locked_item_is_not_replaced_by_a_better_claim() -> None:
     found = admitted(known("48 plans exist", locked=True), add("7 plans exist", SEVEN))
     assert found.refusal == "contradicts cu-00001, which is locked"
+
+
+def test_a_broken_item_is_mended_by_what_its_own_query_shows_now() -> None:
+    """Its text may be said anew without new evidence, but only what the rows show."""
+    was = Evidence("SELECT max(v) FROM t", (("5.10",),))
+    item = MapItem("cu-00001", MapSection.UNDERSTANDING, "The newest version is '5.10'.", evidence=was, state="broken")
+    current = ContextMap((item,))
+
+    def query(sql: str) -> Table:
+        return Table(("v",), (("5.11",),), 1)
+
+    right = admit(
+        current,
+        Edit("REPLACE", id="cu-00001", text="The newest version is '5.11'."),
+        query,
+        Trajectory("r", "Which version is the newest?"),
+        2,
+    )
+    assert right.refusal is None and right.state == "holds"
+    assert right.edit.evidence == Evidence(was.sql, (("5.11",),), version=2)
+    wrong = admit(
+        current,
+        Edit("REPLACE", id="cu-00001", text="The newest version is '5.12'."),
+        query,
+        Trajectory("r", "Which version is the newest?"),
+        2,
+    )
+    assert wrong.refusal is not None and "which no query of its own shows" in wrong.refusal
+
+
+def test_a_broken_item_whose_query_fails_needs_another_one() -> None:
+    was = Evidence("SELECT max(v) FROM t", (("5.10",),))
+    item = MapItem("cu-00001", MapSection.UNDERSTANDING, "The newest version is '5.10'.", evidence=was, state="broken")
+
+    def query(sql: str) -> Table:
+        raise QueryFailed("There is no column v")
+
+    found = admit(
+        ContextMap((item,)),
+        Edit("REPLACE", id="cu-00001", text="Versions are gone."),
+        query,
+        Trajectory("r", "Which version is the newest?"),
+        2,
+    )
+    assert found.refusal == "its own query fails, and no other one was given: There is no column v"

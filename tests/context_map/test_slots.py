@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peek_core.context_map.slots import fill, following, pieces, slotted
+from peek_core.context_map.slots import Slotted, fill, following, pieces, slotted
 
 
 @pytest.mark.parametrize(
@@ -99,3 +99,9 @@ def test_no_text_breaks_it(text: str, rows: list[list[Any]]) -> None:
     if found.template and "⟦" not in text:
         fill(found.template, rows)
         assert "".join(piece for piece, _ in pieces(text, found.template)) == text
+
+
+def test_a_version_that_a_cell_holds_as_text_is_shown_and_no_slot() -> None:
+    assert slotted("The newest version is '5.11', of 7.", [["5.11", 7]]) == Slotted(
+        "The newest version is '5.11', of ⟦0.1:0⟧.", frozenset({(0, 1)}), ()
+    )
