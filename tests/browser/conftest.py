@@ -82,6 +82,15 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
         server.stop()
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for the tests of a file that each bring a dataset of their own."""
+    server = Server(tmp_path_factory.mktemp("shared") / "data", {})
+    server.start()
+    yield server
+    server.stop()
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:

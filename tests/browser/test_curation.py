@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,10 +18,10 @@ COUNT = "SELECT count(*) FROM tickets"
 
 
 @pytest.fixture
-def prepared(tmp_path: Path) -> tuple[Workspace, str]:
+def prepared(tmp_path: Path, shared: Server) -> tuple[Workspace, str]:
     (tmp_path / "tickets.csv").write_text(TICKETS)
-    w = Workspace(settings.read({}, tmp_path / "data"))
-    dataset = w.load(tmp_path / "tickets.csv", title="Tickets").id
+    w = Workspace(settings.read({}, shared.data))
+    dataset = w.load(tmp_path / "tickets.csv", title=f"Tickets {tmp_path.name[-12:]}").id
     curator = w.curator(dataset)
     curator.add("cr", "There are 100 tickets.", COUNT)
     curator.add("cu", "A chat is answered at once.")
@@ -55,14 +54,13 @@ def type_text(page: Page, text: str) -> None:
 
 
 def test_an_edit_in_two_tabs_shows_both_texts_and_loses_none(
-    serve: Callable[..., Server], page: Page, prepared: tuple[Workspace, str]
+    shared: Server, page: Page, prepared: tuple[Workspace, str]
 ) -> None:
     w, dataset = prepared
-    server = serve()
-    page.goto(at(server, dataset))
+    page.goto(at(shared, dataset))
     settled(page)
     other = page.context.new_page()
-    other.goto(at(server, dataset))
+    other.goto(at(shared, dataset))
     settled(other)
     open_edit(page, "cu-00002")
     open_edit(other, "cu-00002")
@@ -84,13 +82,10 @@ def test_an_edit_in_two_tabs_shows_both_texts_and_loses_none(
     w.close()
 
 
-def test_before_saving_it_is_said_what_it_costs(
-    serve: Callable[..., Server], page: Page, prepared: tuple[Workspace, str]
-) -> None:
+def test_before_saving_it_is_said_what_it_costs(shared: Server, page: Page, prepared: tuple[Workspace, str]) -> None:
     w, dataset = prepared
     w.set_map(dataset, budget=120)
-    server = serve()
-    page.goto(at(server, dataset))
+    page.goto(at(shared, dataset))
     settled(page)
     open_edit(page, "cu-00002")
     expect(page.get_by_role("dialog").get_by_text("of 120 tokens")).to_be_visible()
@@ -101,12 +96,9 @@ def test_before_saving_it_is_said_what_it_costs(
     w.close()
 
 
-def test_find_undo_redo_graveyard_history(
-    serve: Callable[..., Server], page: Page, prepared: tuple[Workspace, str]
-) -> None:
+def test_find_undo_redo_graveyard_history(shared: Server, page: Page, prepared: tuple[Workspace, str]) -> None:
     w, dataset = prepared
-    server = serve()
-    page.goto(at(server, dataset))
+    page.goto(at(shared, dataset))
     settled(page)
     page.get_by_label("Find", exact=True).fill("low score")
     expect(page.locator(row(page, "cu-00002"))).to_have_count(0)
@@ -125,12 +117,12 @@ def test_find_undo_redo_graveyard_history(
     page.keyboard.press("Alt+Y")
     expect(page.locator(row(page, "cu-00002"))).to_have_count(0)
     settled(page)
-    page.goto(at(server, dataset, "Graveyard"))
+    page.goto(at(shared, dataset, "Graveyard"))
     settled(page)
     page.locator(row(page, "gone-cu-00002")).get_by_role("button", name="Bring back").click()
     expect(page.locator(row(page, "gone-cu-00002"))).to_have_count(0)
     assert w.map(dataset).item("cu-00002") is not None
-    page.goto(at(server, dataset))
+    page.goto(at(shared, dataset))
     settled(page)
     choose(page, page.locator(row(page, "cu-00002")).get_by_role("button").last, "What happened to it")
     expect(page.get_by_role("dialog").get_by_text("revived")).to_be_visible()
@@ -138,14 +130,11 @@ def test_find_undo_redo_graveyard_history(
     w.close()
 
 
-def test_two_versions_word_by_word_and_back(
-    serve: Callable[..., Server], page: Page, prepared: tuple[Workspace, str]
-) -> None:
+def test_two_versions_word_by_word_and_back(shared: Server, page: Page, prepared: tuple[Workspace, str]) -> None:
     w, dataset = prepared
     old = w.map(dataset)
     w.curator(dataset).edit("cu-00002", "A chat is answered within a minute.")
-    server = serve()
-    page.goto(at(server, dataset, "History"))
+    page.goto(at(shared, dataset, "History"))
     settled(page)
     expect(page.locator("del", has_text="at once").first).to_be_visible()
     expect(page.locator("ins", has_text="within a minute").first).to_be_visible()
@@ -160,23 +149,20 @@ def test_two_versions_word_by_word_and_back(
     w.close()
 
 
-def test_in_review_mode_the_agents_edits_wait(
-    serve: Callable[..., Server], page: Page, prepared: tuple[Workspace, str]
-) -> None:
+def test_in_review_mode_the_agents_edits_wait(shared: Server, page: Page, prepared: tuple[Workspace, str]) -> None:
     w, dataset = prepared
-    server = serve()
-    page.goto(at(server, dataset))
+    page.goto(at(shared, dataset))
     settled(page)
     page.get_by_text("Review edits first").click()
     settled(page)
     before = w.map(dataset)
-    page.goto(f"{server.url}/ask?dataset={dataset}")
+    page.goto(f"{shared.url}/ask?dataset={dataset}")
     settled(page)
     ask(page, "How many tickets are there per channel?", "67")
     assert [i.text for i in w.map(dataset).items] == [i.text for i in before.items]
     waiting = w.curator(dataset).suggestions()
     assert waiting
-    page.goto(at(server, dataset, "Review"))
+    page.goto(at(shared, dataset, "Review"))
     settled(page)
     first = page.locator(row(page, f"suggestion-{waiting[0].id}"))
     first.get_by_role("button", name="Edit").click()
@@ -198,13 +184,12 @@ def test_in_review_mode_the_agents_edits_wait(
 
 
 def test_each_kind_of_freezing_does_what_it_says(
-    serve: Callable[..., Server], page: Page, tmp_path: Path, prepared: tuple[Workspace, str]
+    shared: Server, page: Page, tmp_path: Path, prepared: tuple[Workspace, str]
 ) -> None:
     """Frozen item: neither edited by the agent nor refilled. Frozen map: nothing is learned, evidence still runs."""
     w, dataset = prepared
     w.curator(dataset).add("rr", "By chat came 33.", "SELECT count(*) FROM tickets WHERE channel = 'chat'")
-    server = serve()
-    page.goto(at(server, dataset))
+    page.goto(at(shared, dataset))
     settled(page)
     choose(page, page.locator(row(page, "cr-00001")).get_by_role("button").last, "Freeze item")
     expect(page.locator(row(page, "cr-00001")).get_by_text("frozen", exact=True)).to_be_visible()
@@ -213,7 +198,7 @@ def test_each_kind_of_freezing_does_what_it_says(
     expect(page.get_by_text("Frozen: by hand.")).to_be_visible()
     settled(page)
     before = [i.text for i in w.map(dataset).items]
-    page.goto(f"{server.url}/ask?dataset={dataset}")
+    page.goto(f"{shared.url}/ask?dataset={dataset}")
     settled(page)
     ask(page, "How many tickets are there per channel?", "67")
     assert [i.text for i in w.map(dataset).items] == before
@@ -224,7 +209,7 @@ def test_each_kind_of_freezing_does_what_it_says(
     w.returning.accept(
         w.returning.settle(w.returning.receive(dataset, [Source(tmp_path / "tickets_2.csv", "tickets_2.csv")]))
     )
-    page.goto(at(server, dataset))
+    page.goto(at(shared, dataset))
     settled(page)
     texts = {i.id: (i.state, i.text) for i in w.map(dataset).items}
     assert texts["cr-00001"] == ("drifted", "There are 100 tickets.")
@@ -234,13 +219,12 @@ def test_each_kind_of_freezing_does_what_it_says(
 
 
 def test_the_map_goes_out_and_comes_in(
-    serve: Callable[..., Server], page: Page, tmp_path: Path, prepared: tuple[Workspace, str]
+    shared: Server, page: Page, tmp_path: Path, prepared: tuple[Workspace, str]
 ) -> None:
     w, dataset = prepared
     (tmp_path / "other.csv").write_text(TICKETS)
     other = w.load(tmp_path / "other.csv", title="Other").id
-    server = serve()
-    page.goto(at(server, dataset))
+    page.goto(at(shared, dataset))
     settled(page)
     choose(page, page.locator(".st-key-map-menu").get_by_role("button"), "Export")
     settled(page)
@@ -250,7 +234,7 @@ def test_the_map_goes_out_and_comes_in(
         page.get_by_role("dialog").get_by_role("button", name="Download map.json").click()
     file = tmp_path / "map.json"
     got.value.save_as(file)
-    page.goto(at(server, other))
+    page.goto(at(shared, other))
     settled(page)
     choose(page, page.locator(".st-key-map-menu").get_by_role("button"), "Import or copy")
     settled(page)
@@ -259,29 +243,26 @@ def test_the_map_goes_out_and_comes_in(
     page.get_by_role("dialog").get_by_role("button", name="Bring them in").click()
     expect(page.get_by_role("dialog").get_by_text("added").first).to_be_visible()
     assert {i.text for i in w.map(other).items} >= {"A low score is 1 or 2."}
-    page.goto(at(server, dataset, "As sent"))
+    page.goto(at(shared, dataset, "As sent"))
     settled(page)
     expect(page.get_by_text("CONTEXT MAP of this dataset")).to_be_visible()
     w.close()
 
 
-def test_pictures(
-    serve: Callable[..., Server], chromium: Browser, tmp_path: Path, prepared: tuple[Workspace, str]
-) -> None:
+def test_pictures(shared: Server, chromium: Browser, tmp_path: Path, prepared: tuple[Workspace, str]) -> None:
     target = Path(os.environ.get("PEEK_SCREENSHOTS") or tmp_path)
     w, dataset = prepared
     w.set_map(dataset, review=True)
     w.wait(w.ask(dataset, "How many tickets are there per channel?"))
-    server = serve()
     for scheme, width in looks():
         context = chromium.new_context(viewport={"width": width, "height": 1100}, color_scheme=scheme)  # type: ignore[arg-type]
         page = context.new_page()
         for tab in ("Items", "Review", "History", "Graveyard", "As sent"):
-            page.goto(at(server, dataset, tab))
+            page.goto(at(shared, dataset, tab))
             settled(page)
             page.screenshot(path=str(target / f"map-{tab.replace(' ', '-')}-{scheme}-{width}.png"))
             assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), tab
-        page.goto(at(server, dataset))
+        page.goto(at(shared, dataset))
         settled(page)
         open_edit(page, "cr-00001")
         page.screenshot(path=str(target / f"map-edit-{scheme}-{width}.png"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,13 +21,15 @@ RENAMED = "id,market,score\n" + "".join(f"{n},{('DACH', 'UK', 'APAC')[n % 3]},{n
 
 
 @pytest.fixture
-def tickets(tmp_path: Path) -> tuple[Workspace, str]:
+def tickets(tmp_path: Path, shared: Server) -> Iterator[tuple[Workspace, str]]:
     (tmp_path / "tickets.csv").write_text(FIRST)
-    w = Workspace(settings.read({}, tmp_path / "data"))
+    w = Workspace(settings.read({}, shared.data))
     dataset = w.load(tmp_path / "tickets.csv", title="Tickets").id
     w.curator(dataset).add("cr", "The table has 120 rows.", "SELECT count(*) FROM tickets")
     w.curator(dataset).add("dc", "Ids begin at 0.", "SELECT min(id) = 0 AS from_zero FROM tickets")
-    return w, dataset
+    yield w, dataset
+    w.forget(dataset)  # a file's name must lead to one dataset only
+    w.close()
 
 
 def upload(page: Page, tmp_path: Path, name: str, text: str) -> None:
@@ -37,12 +39,9 @@ def upload(page: Page, tmp_path: Path, name: str, text: str) -> None:
     settled(page)
 
 
-def test_new_version_report_accept(
-    serve: Callable[..., Server], page: Page, tmp_path: Path, tickets: tuple[Workspace, str]
-) -> None:
+def test_new_version_report_accept(shared: Server, page: Page, tmp_path: Path, tickets: tuple[Workspace, str]) -> None:
     w, dataset = tickets
-    server = serve()
-    page.goto(f"{server.url}/?dataset={dataset}")
+    page.goto(f"{shared.url}/?dataset={dataset}")
     settled(page)
     upload(page, tmp_path, "tickets_2026-11.csv", NEXT)
     proposed = page.get_by_role("combobox", name="Make of it")
@@ -65,25 +64,24 @@ def test_new_version_report_accept(
     expect(page.get_by_text("Questions go to")).to_be_visible()
     ask(page, "How many rows are there?", "120")
     page.get_by_role("button", name="Back to the newest").click()
+    expect(page.get_by_text("Questions go to")).to_have_count(0)
     settled(page)
     ask(page, "How many rows are there?", "160")
     # And deleted, after saying what depends on it.
-    page.goto(f"{server.url}/versions?dataset={dataset}")
+    page.goto(f"{shared.url}/versions?dataset={dataset}")
     settled(page)
     page.locator(".st-key-row-version-1").get_by_role("button").last.click()
     expect(page.get_by_role("dialog").get_by_text("1 question asked of it")).to_be_visible()
     page.get_by_role("button", name="Delete version 1").click()
     expect(page.get_by_text("Version 1 is deleted")).to_be_visible()
     assert [v.number for v in w.returning.versions(dataset)] == [2]
-    w.close()
 
 
 def test_what_is_not_certain_is_asked_and_can_be_dropped(
-    serve: Callable[..., Server], page: Page, tmp_path: Path, tickets: tuple[Workspace, str]
+    shared: Server, page: Page, tmp_path: Path, tickets: tuple[Workspace, str]
 ) -> None:
     w, dataset = tickets
-    server = serve()
-    page.goto(f"{server.url}/versions?dataset={dataset}")
+    page.goto(f"{shared.url}/versions?dataset={dataset}")
     settled(page)
     upload(page, tmp_path, "markets.csv", RENAMED)
     page.get_by_role("button", name="Read it").click()
@@ -102,19 +100,15 @@ def test_what_is_not_certain_is_asked_and_can_be_dropped(
     page.get_by_role("button", name="Accept version 2").click()
     expect(page.get_by_text("Version 2 against 1")).to_be_visible()
     assert w.sql(dataset, "SELECT count(DISTINCT region) FROM tickets").table.rows == ((3,),)
-    w.close()
 
 
-def test_pictures(
-    serve: Callable[..., Server], chromium: Browser, tmp_path: Path, tickets: tuple[Workspace, str]
-) -> None:
+def test_pictures(shared: Server, chromium: Browser, tmp_path: Path, tickets: tuple[Workspace, str]) -> None:
     target = Path(os.environ.get("PEEK_SCREENSHOTS") or tmp_path)
-    w, dataset = tickets
-    server = serve()
+    _, dataset = tickets
     for scheme, width in looks():
         context = chromium.new_context(viewport={"width": width, "height": 1100}, color_scheme=scheme)  # type: ignore[arg-type]
         page = context.new_page()
-        page.goto(f"{server.url}/versions?dataset={dataset}")
+        page.goto(f"{shared.url}/versions?dataset={dataset}")
         settled(page)
         page.screenshot(path=str(target / f"versions-first-{scheme}-{width}.png"))
         for name, text, what in (("markets.csv", RENAMED, "match"), ("november.csv", NEXT, "offer")):
@@ -128,4 +122,3 @@ def test_pictures(
             expect(page.get_by_text("Load the next export")).to_be_visible()
             settled(page)
         context.close()
-    w.close()
