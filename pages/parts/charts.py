@@ -230,14 +230,17 @@ def heat(
             zmin=0,
             zmax=top,
             showscale=False,
-            # One text a cell: an annotation each would take seconds for many versions.
+            # A score is written where it becomes one; repeating it says nothing and takes seconds to draw.
             text=[
-                [_score(v) + marks.get((id, version), "") for version, v in zip(versions, row, strict=True)]
+                [
+                    (_score(v) if n == 0 or v != row[n - 1] else "") + marks.get((id, versions[n]), "")
+                    for n, v in enumerate(row)
+                ]
                 for id, row in zip(ids, scores, strict=True)
             ],
             texttemplate="%{text}",
             textfont={"size": 11.5, "color": p["text"]},
-            hovertemplate="%{y} in %{x}: %{text}<extra></extra>",
+            hovertemplate="%{y} in %{x}: score %{z}<extra></extra>",
         )
     )
     plain(fig, 25 * len(ids) + 42, top=0, bottom=34)

@@ -74,10 +74,11 @@ def _section(section: MapSection, mine: Sequence[MapItem]) -> None:
 def _row(dataset: str, item: MapItem, current: ContextMap, line: str) -> None:
     with st.container(horizontal=True, gap="small", key=f"row-{item.id}", vertical_alignment="center"):
         draw(line, width="stretch")
-        if st.button("Edit", key=f"edit-{item.id}", type="tertiary"):
-            map_drawers.edit(dataset, item, current.version)
+        # One widget a row: a long map is drawn in half the time of two.
         chosen = st.menu_button("", _menu(item), icon=":material/more_horiz:", key=f"menu-{item.id}", type="tertiary")
-        if chosen == HISTORY:
+        if chosen == "Edit":
+            map_drawers.edit(dataset, item, current.version)
+        elif chosen == HISTORY:
             map_drawers.history(dataset, item.id)
         elif chosen:
             _act(dataset, item, chosen)
@@ -123,6 +124,7 @@ def _is(item: MapItem, kind: str) -> bool:
 
 def _menu(item: MapItem) -> list[str]:
     return [
+        "Edit",
         "Unpin" if item.pinned else "Pin",
         "Unlock" if item.locked else "Lock",
         "Thaw item" if item.frozen else "Freeze item",

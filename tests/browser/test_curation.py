@@ -41,7 +41,7 @@ def row(page: Page, id: str) -> str:
 
 
 def open_edit(page: Page, id: str) -> None:
-    page.locator(row(page, id)).get_by_role("button", name="Edit").click()
+    choose(page, page.locator(row(page, id)).get_by_role("button").last, "Edit")
     expect(page.get_by_role("dialog")).to_be_visible()
     settled(page)
 

@@ -18,7 +18,7 @@ from peek_core import settings
 from peek_core.book import StoreBook
 from peek_core.context_map.history import MapEvent
 from peek_core.workspace import Workspace
-from tests.browser.conftest import Server, looks, settled
+from tests.browser.conftest import Server, choose, looks, settled
 from tests.conftest import CITIES, TICKETS
 
 pytestmark = pytest.mark.browser
@@ -186,7 +186,7 @@ def test_pictures(app: App, chromium: Browser, tmp_path: Path) -> None:
             open_page(page, app.at("context_map", app.tickets, tab=tab))
             look(page, f"{tab.lower()}-{scheme}-{width}")
         open_page(page, app.at("context_map", app.tickets))
-        page.locator("[class*=st-key-row-cr-]").last.get_by_role("button", name="Edit").click()
+        choose(page, page.locator("[class*=st-key-row-cr-]").last.get_by_role("button").last, "Edit")
         expect(page.get_by_text("2 numbers follow the data")).to_be_visible()
         look(page, f"edit-{scheme}-{width}")
         open_page(page, app.at("context_map", app.tickets, tab="Definitions"))
