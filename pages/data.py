@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.parts import arrival, route, state
 from pages.parts.html import draw, esc, tag, words
-from pages.parts.loading import Order, load_with_progress
+from pages.parts.loading import Order, copied, load_with_progress
 from peek_core.corpus.load import SUFFIXES, Source
 from peek_core.samples import NAMES, sample
 from peek_core.values.dataset import Dataset
@@ -78,20 +77,11 @@ def next_of(names: Sequence[str]) -> str | None:
 
 
 def load_uploads(files: Sequence[UploadedFile], title: str, together: bool) -> list[Dataset]:
-    """Copies uploads to the data directory for as long as they are read."""
-    sources: list[Source] = []
-    try:
-        for file in files:
-            target = w.shelf.upload_path(Path(file.name).suffix)
-            sources.append(Source(target, Path(file.name).name))
-            target.write_bytes(file.getbuffer())
-        first = Path(sources[0].label).stem
+    """Uploads as the tables of one dataset, or as a dataset each."""
+    with copied(files) as sources:
         if together:
-            return load_with_progress([Order(sources, title or first, keep=True)])
+            return load_with_progress([Order(sources, title or Path(sources[0].label).stem, keep=True)])
         return load_with_progress([Order([source], Path(source.label).stem, keep=True) for source in sources])
-    finally:
-        for source in sources:
-            shutil.rmtree(source.path.parent, ignore_errors=True)
 
 
 def samples() -> None:

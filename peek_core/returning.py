@@ -27,7 +27,7 @@ from peek_core.datasets import Shelf, run_query
 from peek_core.errors import PeekError, Refused
 from peek_core.impact import Impact, definition_outcomes, item_outcomes, moved_numbers
 from peek_core.ports import RunQuery
-from peek_core.samples import NAMES, sample
+from peek_core.samples import NAMES, SampleCorpus, sample
 from peek_core.store.sql_store import SqlStore
 from peek_core.values.codec import dump, load
 from peek_core.values.dataset import Dataset, DatasetVersion, LoadReport
@@ -120,11 +120,16 @@ class Returning:
             )
         return Arrival(held, file, report, found)
 
-    def receive_sample(self, dataset: str, progress: Progress = _silent) -> Arrival:
-        """The next export of a sample corpus. Raises Refused where there is none."""
+    def next_sample(self, dataset: str) -> SampleCorpus | None:
+        """The sample corpus whose next export was not read yet; None where the dataset is none, or has no other."""
         held = self._store.dataset(dataset)
         corpus = sample(held.options["sample"]) if held.options.get("sample") in NAMES else None
-        if corpus is None or corpus.next_export is None or held.version > 1:
+        return corpus if corpus is not None and corpus.next_export is not None and held.version == 1 else None
+
+    def receive_sample(self, dataset: str, progress: Progress = _silent) -> Arrival:
+        """The next export of a sample corpus. Raises Refused where there is none."""
+        corpus = self.next_sample(dataset)
+        if corpus is None or corpus.next_export is None:
             raise Refused("This dataset has no further export to show", next="Load a file of your own.")
         folder = self._shelf.upload_path("").parent
         try:

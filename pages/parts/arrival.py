@@ -5,7 +5,6 @@ Owns: the controls, and what a session holds until somebody decides. Refuses to 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +15,11 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.parts import impact, route, state
 from pages.parts.html import draw, esc, head, percent, table, tag, words
-from pages.parts.loading import with_progress
+from pages.parts.loading import copied, with_progress
 from peek_core.corpus.desk import Progress
 from peek_core.corpus.load import SUFFIXES, Source
 from peek_core.corpus.versions.pairing import paired
 from peek_core.returning import Arrival, Settled
-from peek_core.samples import NAMES, sample
 from peek_core.values.versions import ColumnMatch, Proposal, TableMatch
 
 HELD, PROPOSAL = "_arrival", "_proposal"
@@ -39,9 +37,8 @@ def bring(dataset: str) -> None:
     """The next export: an upload, a path on the server, or the one a sample comes with."""
     w = state.workspace()
     draw('<div class="pk-cap">Load the next export</div>')
-    held = w.dataset(dataset)
-    corpus = sample(held.options["sample"]) if held.options.get("sample") in NAMES else None
-    if corpus is not None and corpus.next_export is not None and held.version == 1:
+    corpus = w.returning.next_sample(dataset)
+    if corpus is not None:
         draw(
             f'<div class="pk-small pk-muted">This sample has a second export, as it looks a month later. Today is then '
             f"{esc(corpus.next_as_of)}.</div>"
@@ -72,7 +69,8 @@ def bring_to(dataset: str, files: Sequence[UploadedFile], path: str) -> NoReturn
 def read(dataset: str, files: Sequence[UploadedFile], path: str) -> None:
     """Uploads, or else a path on the server."""
     if files:
-        from_uploads(dataset, files)
+        with copied(files) as sources:
+            receive(f"Reading {', '.join(s.label for s in sources)[:60]}", _reading(dataset, sources))
     else:
         source = Path(path).expanduser()
         receive(f"Reading {source.name[:60]}", _reading(dataset, [Source(source, source.name)], keep=False))
@@ -81,21 +79,6 @@ def read(dataset: str, files: Sequence[UploadedFile], path: str) -> None:
 def _reading(dataset: str, sources: Sequence[Source], keep: bool = True) -> Work:
     w = state.workspace()
     return lambda tell, stopped: w.returning.receive(dataset, sources, keep=keep, progress=tell, cancelled=stopped)
-
-
-def from_uploads(dataset: str, files: Sequence[UploadedFile]) -> None:
-    """Reads uploads as the dataset's next export."""
-    w = state.workspace()
-    sources: list[Source] = []
-    try:
-        for file in files:
-            target = w.shelf.upload_path(Path(file.name).suffix)
-            sources.append(Source(target, Path(file.name).name))
-            target.write_bytes(file.getbuffer())
-        receive(f"Reading {', '.join(s.label for s in sources)[:60]}", _reading(dataset, sources))
-    finally:
-        for source in sources:
-            shutil.rmtree(source.path.parent, ignore_errors=True)
 
 
 def receive(title: str, work: Work) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from pages.parts.html import signed
 from peek_core.values.canon import clean_text
 from peek_core.values.trajectory import Table
 
@@ -206,10 +207,6 @@ def two_lines(
     return fig
 
 
-def _score(value: int | None) -> str:
-    return "" if value is None else str(value).replace("-", "\u2212")
-
-
 def heat(
     ids: Sequence[str],
     versions: Sequence[str],
@@ -233,7 +230,8 @@ def heat(
             # A score is written where it becomes one; repeating it says nothing and takes seconds to draw.
             text=[
                 [
-                    (_score(v) if n == 0 or v != row[n - 1] else "") + marks.get((id, versions[n]), "")
+                    (signed(v) if v is not None and (n == 0 or v != row[n - 1]) else "")
+                    + marks.get((id, versions[n]), "")
                     for n, v in enumerate(row)
                 ]
                 for id, row in zip(ids, scores, strict=True)

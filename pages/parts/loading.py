@@ -5,14 +5,17 @@ Owns: the load job of a session. Refuses to know: how files are read.
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.parts import state
 from pages.parts.html import words
@@ -57,6 +60,22 @@ class Job(Generic[T]):
     @property
     def running(self) -> bool:
         return self._thread.is_alive()
+
+
+@contextmanager
+def copied(files: Sequence[UploadedFile]) -> Iterator[list[Source]]:
+    """Uploads as sources: copied to the data directory for as long as they are read."""
+    w = state.workspace()
+    sources: list[Source] = []
+    try:
+        for file in files:
+            target = w.shelf.upload_path(Path(file.name).suffix)
+            sources.append(Source(target, Path(file.name).name))
+            target.write_bytes(file.getbuffer())
+        yield sources
+    finally:
+        for source in sources:
+            shutil.rmtree(source.path.parent, ignore_errors=True)
 
 
 def with_progress(title: str, work: Callable[[Progress, Callable[[], bool]], T]) -> T | None:

@@ -58,11 +58,15 @@ def load_in_process(
     """
     job = {
         "do": "load",
-        "sources": [{**plain(s), "path": str(s.path)} for s in sources],
+        "sources": _as_data(sources),
         "target": str(target),
         "base": None if base is None else str(base),
     }
     return typing.cast(LoadReport, build(LoadReport, _done(job, work_folder(target), on_progress, cancelled)))
+
+
+def _as_data(sources: Sequence[Source]) -> list[dict[str, Any]]:
+    return [{**plain(s), "path": str(s.path)} for s in sources]
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ def receive_in_process(
     """`load_files`, and what the files are taken for beside the version in `old`; raises as `load_in_process`."""
     job = {
         "do": "receive",
-        "sources": [{**plain(s), "path": str(s.path)} for s in sources],
+        "sources": _as_data(sources),
         "target": str(target),
         "base": None,
         "old": str(old),

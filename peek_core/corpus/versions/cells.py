@@ -78,10 +78,13 @@ def comparable(column: str, type: str) -> str:
     return f"coalesce(printf('%.10g', TRY_CAST({text} AS DOUBLE)), nullif({text}, ''))"
 
 
+def digits(column: str) -> str:
+    """SQL: what a spreadsheet keeps of a long whole number."""
+    return f"left(abs({column}::HUGEINT)::VARCHAR, {EXACT_DIGITS})"
+
+
 def _number(column: str, type: str) -> str:
     if type in ("BIGINT", "HUGEINT", "UBIGINT"):
-        long = f"left(abs({column}::HUGEINT)::VARCHAR, {EXACT_DIGITS})"
-        return (
-            f"CASE WHEN abs({column}::HUGEINT) >= 10::HUGEINT ** {EXACT_DIGITS} THEN {long} ELSE {column}::VARCHAR END"
-        )
+        long = f"abs({column}::HUGEINT) >= 10::HUGEINT ** {EXACT_DIGITS}"
+        return f"CASE WHEN {long} THEN {digits(column)} ELSE {column}::VARCHAR END"
     return f"printf('%.10g', {column}::DOUBLE)"

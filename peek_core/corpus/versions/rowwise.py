@@ -13,7 +13,7 @@ import duckdb
 
 from peek_core.corpus.names import quoted
 from peek_core.corpus.versions import damage
-from peek_core.corpus.versions.cells import EXACT_DIGITS, NEW, OLD, comparable, kind_of, relation
+from peek_core.corpus.versions.cells import NEW, OLD, comparable, digits, kind_of, relation
 
 UNIQUE = 0.98
 """So many of the rows a key has to tell apart, in both versions."""
@@ -153,8 +153,7 @@ def _key_sql(c: Shared, rounded: bool) -> tuple[str, str]:
     """The key in both versions, such that the same row has the same one."""
     name = quoted(c.name)
     if rounded:
-        digits = f"left(abs({name}::HUGEINT)::VARCHAR, {EXACT_DIGITS})"
-        return digits, digits
+        return digits(name), digits(name)
     if c.before == c.after:
         return name, name
     return comparable(name, c.before), comparable(name, c.after)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import duckdb
 
 from peek_core.corpus.names import quoted
-from peek_core.corpus.versions.cells import NEW, OLD, columns_of, comparable, kind_of, relation
+from peek_core.corpus.versions.cells import columns_of, comparable, kind_of, relation
 
 VALUES = 400
 """Distinct values kept of a column: those with the smallest hashes, so that two samples can be compared."""
@@ -52,6 +52,8 @@ class TableSketch:
     name: str
     rows: int
     columns: tuple[ColumnSketch, ...]
+    source: str = ""
+    """What was looked at, as SQL names it: the table, or a part of it."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def sketched(con: duckdb.DuckDBPyConnection, where: str, table: str, labels: Map
                 shapes=shapes,
             )
         )
-    return TableSketch(table, rows, tuple(made))
+    return TableSketch(table, rows, tuple(made), source)
 
 
 def _part(con: duckdb.DuckDBPyConnection, where: str, table: str) -> str:
@@ -122,24 +124,12 @@ def _part(con: duckdb.DuckDBPyConnection, where: str, table: str) -> str:
     rows = int(row[0]) if row else 0
     if rows <= 2 * PART:
         return source
-    name = _part_name(where, table)
+    name = quoted(f"part of {where} {table}")
     con.execute(
         f"CREATE TEMP TABLE {name} AS SELECT * FROM {source} WHERE rowid < {PART // 2} OR rowid >= {rows - PART // 2} "
         f"OR hash(rowid) % {rows // PART} = 0"
     )
     return name
-
-
-def _part_name(where: str, table: str) -> str:
-    return quoted(f"part of {where} {table}")
-
-
-def _source(con: duckdb.DuckDBPyConnection, where: str, table: str) -> str:
-    """What `sketched` looked at."""
-    made = con.execute(
-        "SELECT count(*) FROM duckdb_tables() WHERE temporary AND table_name = $1", [f"part of {where} {table}"]
-    ).fetchone()
-    return _part_name(where, table) if made and made[0] else relation(where, table)
 
 
 def _values(
@@ -169,7 +159,7 @@ def beside(con: duckdb.DuckDBPyConnection, old: TableSketch, new: TableSketch) -
         for n in new.columns
         if o.unique and n.unique and (o.values & n.values or not (o.whole or n.whole)) and o.kind == n.kind != "time"
     ]
-    one, other = _source(con, OLD, old.name), _source(con, NEW, new.name)
+    one, other = old.source, new.source
     best, found = None, 0
     for o, n in sorted(pairs, key=lambda p: -len(p[0].values & p[1].values))[:6]:
         mine = comparable(f"a.{quoted(o.name)}", o.type)
